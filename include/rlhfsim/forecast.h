@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef RLHFSIM_FORECAST_H
+#define RLHFSIM_FORECAST_H
+
+/*
+ * A forecast: one scenario simulated. `rlhfsim_forecast_check` says what can be said without the
+ * run (memory and legality); `rlhfsim_forecast_run` simulates all of it. A scenario that does not
+ * fit its memory yields RLHFSIM_INFEASIBLE and a forecast whose summary has `memory` filled and
+ * `time`, `cost` and `throughput` unknown, unless `ignore_memory` is set.
+ */
+
+#include <rlhfsim/diagnostics.h>
+#include <rlhfsim/scenario.h>
+#include <rlhfsim/summary.h>
+
+struct rlhfsim_forecast;
+
+/* Called now and then while a forecast runs, with the share done (0 to 1). */
+typedef void(rlhfsim_progress_func)(void *subject, double share_done);
+
+struct rlhfsim_forecast_options {
+    int replicates;               /* independent repetitions behind P10/P50/P90; at least 1 */
+    bool ignore_memory;           /* forecast time and price even where it does not fit */
+    const char *output_directory; /* timelines are streamed there; NULL writes none */
+    rlhfsim_progress_func *progress;
+    void *progress_subject;
+};
+
+/* Both give *forecast, owned by the caller, with RLHFSIM_OK and with RLHFSIM_INFEASIBLE; otherwise
+ * it is NULL and `diagnostics` says why. With an output directory the run writes summary.json,
+ * timeline.csv, phases.csv, memory.csv, cost.csv and trace.json (an infeasible one summary.json and
+ * memory.csv); each appears whole or not at all. `check` writes nothing. */
+RLHFSIM_API enum rlhfsim_status rlhfsim_forecast_check(const struct rlhfsim_scenario *scenario,
+                                                       struct rlhfsim_diagnostics *diagnostics,
+                                                       struct rlhfsim_forecast **forecast);
+RLHFSIM_API enum rlhfsim_status rlhfsim_forecast_run(const struct rlhfsim_scenario *scenario,
+                                                     const struct rlhfsim_forecast_options *options,
+                                                     struct rlhfsim_diagnostics *diagnostics,
+                                                     struct rlhfsim_forecast **forecast);
+
+RLHFSIM_API void rlhfsim_forecast_free(struct rlhfsim_forecast *forecast);
+
+/* Lives as long as the forecast. */
+RLHFSIM_API const struct rlhfsim_summary *
+rlhfsim_forecast_summary(const struct rlhfsim_forecast *forecast);
+
+/* Who holds what on the fullest device at the instant of its peak, largest first. False past the
+ * last row. `owner` is a model or engine, `category` what it holds; both live with the forecast. */
+struct rlhfsim_memory_row {
+    const char *owner;
+    const char *category;
+    double bytes;
+};
+RLHFSIM_API bool rlhfsim_forecast_memory_row(const struct rlhfsim_forecast *forecast, size_t index,
+                                             struct rlhfsim_memory_row *row);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef RLHFSIM_H
+#define RLHFSIM_H
+
+/*
+ * The public API: load a scenario, forecast it, read the summary. Errors are statuses and
+ * diagnostics; the library never exits, prints or jumps. It keeps no global state: two forecasts
+ * may run in two threads, each with its own objects.
+ */
+
+#include <rlhfsim/diagnostics.h>
+#include <rlhfsim/forecast.h>
+#include <rlhfsim/scenario.h>
+#include <rlhfsim/status.h>
+#include <rlhfsim/summary.h>
+
+#endif

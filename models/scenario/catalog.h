@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_SCENARIO_CATALOG_H
+#define MODELS_SCENARIO_CATALOG_H
+
+/*
+ * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks), each row with
+ * its source. Several directories may be loaded; a later row replaces an earlier one of its name.
+ * Names are matched exactly; the nearest known name is offered when there is no match.
+ */
+
+#include "models/cost/ledger.h"
+#include "models/hardware/cluster.h"
+#include "models/llm/architecture.h"
+#include "models/network/weight_sync.h"
+#include "models/training/training.h"
+
+#include <rlhfsim/diagnostics.h>
+
+/* What the software of a training framework adds to the physics, per row of frameworks.csv. */
+struct catalog_framework {
+    char name[48];
+    struct training_software training;
+    double step_host_s;              /* driver work once a rollout step */
+    double iteration_host_s;         /* rollout engine, per iteration */
+    double sequence_host_s;          /* rollout engine, per iteration and running sequence */
+    double transition_s_per_sqrt_gb; /* sleep + wake: x square root of the engine's weights in GB */
+    const struct network_weight_sync_type *weight_sync; /* colocated */
+    struct network_weight_sync_cost weight_sync_cost;
+    double engine_residue_bytes;   /* of a sleeping engine: CUDA graphs and context */
+    double context_bytes;          /* CUDA context and collective buffers of the trainer */
+    double fragmentation_fraction; /* allocator reserve beyond what is allocated */
+};
+
+struct catalog_price {
+    char provider[32], region[48], item[96], unit[32];
+    double usd;
+};
+
+struct catalog;
+
+/* NULL when memory is exhausted. */
+struct catalog *catalog_new(void);
+void catalog_free(struct catalog *catalog);
+
+/* Reads gpus.csv, nodes.csv, models.csv, prices.csv and frameworks.csv of `directory`; a user's
+ * directory may lack any of them (`complete` false). All errors are reported. */
+enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
+                                 struct rlhfsim_diagnostics *diagnostics);
+
+/* NULL when there is none of that name. The rows live as long as the catalog. */
+const struct hardware_gpu *catalog_gpu(const struct catalog *catalog, const char *name);
+const struct hardware_node *catalog_node(const struct catalog *catalog, const char *name);
+const struct llm_architecture *catalog_model(const struct catalog *catalog, const char *name);
+const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name);
+const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
+                                          const char *region, const char *item);
+
+enum catalog_kind {
+    CATALOG_GPUS,
+    CATALOG_NODES,
+    CATALOG_MODELS,
+    CATALOG_PRICES,
+    CATALOG_FRAMEWORKS,
+    CATALOG_KIND_COUNT
+};
+
+/* The source of a row and what kind of figure it is ("measured", "interpolated", "extrapolated",
+ * "assumed"); the known name nearest to a mistyped one (NULL when nothing is near). */
+const char *catalog_source(const struct catalog *catalog, enum catalog_kind kind, const char *name);
+const char *catalog_provenance(const struct catalog *catalog, enum catalog_kind kind,
+                               const char *name);
+const char *catalog_nearest(const struct catalog *catalog, enum catalog_kind kind,
+                            const char *name);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_SCENARIO_SCENARIO_H
+#define MODELS_SCENARIO_SCENARIO_H
+
+/*
+ * A loaded scenario: every key has its value, every name is resolved, what can be derived is
+ * derived. The forecast reads this and nothing else. The keys are in the order of the file format;
+ * schema.c has the table that maps a path such as "training.zero_stage" to a field, its type,
+ * range, unit, default and meaning.
+ */
+
+#include "models/algorithms/algorithm.h"
+#include "models/generation/lengths.h"
+#include "models/scenario/catalog.h"
+
+#include <rlhfsim/scenario.h>
+
+enum scenario_kl { SCENARIO_KL_NONE, SCENARIO_KL_REWARD, SCENARIO_KL_LOSS };
+
+/* DPO: the reference's log-probs are made with every step, or once before the first. */
+enum scenario_reference { SCENARIO_REFERENCE_EVERY_STEP, SCENARIO_REFERENCE_PRECOMPUTED };
+
+struct scenario_model {
+    bool present;
+    struct llm_architecture architecture;
+    int64_t lora_rank;             /* 0: full */
+    enum training_offload offload; /* models.X.offload, else training.offload for trained models */
+};
+
+struct scenario_lengths {
+    struct generation_length_moments moments;
+    struct generation_lengths fitted;
+};
+
+struct rlhfsim_scenario {
+    char name[128];
+    uint64_t seed;
+    struct catalog_framework framework;
+    int64_t
+        steps; /* rollout steps (offline: optimizer steps); derived from the data set if absent */
+
+    struct {
+        const struct algorithm_type *type;
+        int64_t prompts_per_step; /* offline: pairs of one optimizer step = minibatch_samples */
+        int64_t samples_per_prompt;
+        int64_t minibatch_samples; /* samples (offline: pairs) of one optimizer step, all GPUs */
+        int64_t epochs;            /* passes over the samples of a step */
+        enum scenario_kl kl;
+        enum scenario_reference reference;
+    } algorithm;
+
+    struct scenario_model models[ALGORITHM_ROLE_COUNT];
+
+    struct hardware_cluster cluster;
+
+    struct {
+        int tp;
+        int zero_stage;
+        enum hardware_precision precision;
+        int64_t microbatch_samples; /* samples (offline: pairs) a data-parallel rank and pass; 0
+                                       with a token budget */
+        int64_t microbatch_tokens;  /* token budget with packing; 0 without */
+        bool packing;               /* sequences are concatenated, not padded to the longest */
+        enum training_recompute recompute;
+        enum training_offload offload;
+    } training;
+
+    struct {
+        int tp;
+        enum hardware_precision precision;
+        int64_t max_new_tokens;
+        int max_num_seqs;
+        int64_t max_num_batched_tokens;
+        double memory_fraction; /* of the GPU that the engine may fill: weights and KV cache */
+        bool prefix_caching;
+        struct scenario_lengths prompt, response;
+    } rollout;
+
+    struct {
+        double sample_s; /* a rule's time for one sample on one CPU worker */
+        int workers;     /* CPU workers a node */
+    } reward;
+
+    struct {
+        int64_t prompts, pairs;
+        int64_t epochs;
+    } dataset;
+
+    struct {
+        int64_t every_steps; /* 0: never */
+        int64_t keep;
+        double store_bandwidth_bytes_per_s; /* 0: only the nodes limit */
+    } checkpoint;
+
+    struct {
+        double bytes_per_sample; /* written to the log service for one sample */
+        double sampling_rate;    /* share of the samples that is logged */
+    } logging;
+
+    struct cost_prices prices;
+
+    char tags[256]; /* "team=rlhf;run=7", in the order written */
+
+    /* Where figures come from: "measured", "interpolated", "extrapolated" or "assumed". */
+    const char *gpu_provenance, *node_provenance, *framework_provenance, *length_provenance,
+        *price_provenance;
+};
+
+#endif
