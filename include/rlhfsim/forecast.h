@@ -13,16 +13,21 @@
 #include <rlhfsim/scenario.h>
 #include <rlhfsim/summary.h>
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct rlhfsim_forecast;
 
-/* Called now and then while a forecast runs, with the share done (0 to 1). */
-typedef void(rlhfsim_progress_func)(void *subject, double share_done);
+/* Called now and then (many times a second) while a forecast runs, with the share done (0 to 1).
+ * True goes on. False stops the run: it ends with RLHFSIM_CANCELLED, no forecast and none of its
+ * files left behind. */
+typedef bool(rlhfsim_progress_func)(void *subject, double share_done);
 
 struct rlhfsim_forecast_options {
-    int replicates;               /* independent repetitions behind P10/P50/P90; at least 1 */
-    bool ignore_memory;           /* forecast time and price even where it does not fit */
-    const char *output_directory; /* timelines are streamed there; NULL writes none */
-    rlhfsim_progress_func *progress;
+    int replicates;                  /* independent repetitions behind P10/P50/P90; at least 1 */
+    bool ignore_memory;              /* forecast time and price even where it does not fit */
+    const char *output_directory;    /* timelines are streamed there; NULL writes none */
+    rlhfsim_progress_func *progress; /* NULL: nobody is told, the run cannot be stopped */
     void *progress_subject;
 };
 

@@ -19,7 +19,8 @@
     XX(INVALID, 2, "bad input")                                                      \
     XX(IO, 3, "reading or writing a file failed")                                    \
     XX(NO_MEMORY, 3, "this machine is out of memory")                                \
-    XX(INTERNAL, 3, "a defect of rlhfsim itself")
+    XX(INTERNAL, 3, "a defect of rlhfsim itself")                                    \
+    XX(CANCELLED, 130, "interrupted")
 
 enum rlhfsim_status {
 #define RLHFSIM_STATUS_ENUM(name, exit_status, text) RLHFSIM_##name,
@@ -27,7 +28,8 @@ enum rlhfsim_status {
 #undef RLHFSIM_STATUS_ENUM
 };
 
-/* The text of a status, and the exit status (0 to 3) that the command line reports for it. */
+/* The text of a status, and the exit status that the command line reports for it: 0 to 3, and 130
+ * (128 + SIGINT, as shells have it) for a run that its user stopped. */
 RLHFSIM_API const char *rlhfsim_status_text(enum rlhfsim_status status);
 RLHFSIM_API int rlhfsim_status_exit(enum rlhfsim_status status);
 
