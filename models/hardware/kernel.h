@@ -20,7 +20,8 @@ double hardware_gemm_s(const struct hardware_gpu *gpu, enum hardware_precision p
                        double n, double k);
 
 /* Flash attention, forward, of `score_pairs` query-key pairs (all heads share them): 4 x pairs x
- * heads x head_dim FLOPs and the given traffic of queries, keys, values and output. */
+ * heads x head_dim FLOPs and the given traffic of queries, keys, values and output. No pairs and no
+ * bytes take no time. */
 double hardware_attention_s(const struct hardware_gpu *gpu, double score_pairs, double heads,
                             double head_dim, double bytes);
 
@@ -29,8 +30,8 @@ double hardware_attention_s(const struct hardware_gpu *gpu, double score_pairs, 
 double hardware_attention_backward_s(const struct hardware_gpu *gpu, double score_pairs,
                                      double heads, double head_dim, double bytes);
 
-/* Element-wise work and everything else that only moves `bytes` through HBM, in `kernels` kernels.
- */
+/* Element-wise work and everything else that only moves `bytes` through HBM, in `kernels` kernels:
+ * bytes / (bandwidth x efficiency) + kernels x launch. */
 double hardware_memory_s(const struct hardware_gpu *gpu, double bytes, double kernels);
 
 #endif

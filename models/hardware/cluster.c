@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/hardware/cluster.h"
+
+#include "sim/contract.h"
+
+#include <limits.h>
+
+int hardware_cluster_gpus(const struct hardware_cluster *cluster) {
+    CONTRACT(cluster->nodes >= 0 && cluster->gpus_per_node >= 0, "a count below 0");
+    CONTRACT(cluster->gpus_per_node == 0 || cluster->nodes <= INT_MAX / cluster->gpus_per_node,
+             "more GPUs than an int counts");
+    return cluster->nodes * cluster->gpus_per_node;
+}
