@@ -9,6 +9,7 @@
  */
 
 #include <rlhfsim/diagnostics.h>
+#include <rlhfsim/facts.h>
 #include <rlhfsim/forecast.h>
 #include <rlhfsim/scenario.h>
 #include <rlhfsim/status.h>
