@@ -5,6 +5,7 @@
 /*
  * The shape of a decoder-only transformer, and how many parameters it has, to the digit. Dense
  * models with multi-head or grouped-query attention: the Llama, Mistral, Qwen2 and Qwen3 families.
+ * Left out: sliding windows (attention is counted as if every layer saw the whole sequence).
  */
 
 #include <stdbool.h>
@@ -29,16 +30,20 @@ enum llm_head { LLM_HEAD_VOCABULARY, LLM_HEAD_SCALAR };
 
 int64_t llm_embedding_parameters(const struct llm_architecture *architecture);
 int64_t llm_layer_parameters(const struct llm_architecture *architecture);
+/* Weights of the projection on top, tied or not: what a token is multiplied with there. */
 int64_t llm_head_parameters(const struct llm_architecture *architecture, enum llm_head head);
 /* The whole model: embedding, layers, final norm, head (a tied vocabulary head counts once). */
 int64_t llm_parameters(const struct llm_architecture *architecture, enum llm_head head);
 
-/* Weights of the linear layers that a token is multiplied with (no norms, biases, embedding rows):
- * per layer, and with the head. What 2 FLOPs a token and weight refers to. */
+/* Weights of the linear layers of one block (no norms, no biases): what 2 FLOPs a token and weight
+ * refers to. */
 int64_t llm_layer_matrix_parameters(const struct llm_architecture *architecture);
 
-/* LoRA of `rank` on every linear layer of the blocks: rank x (inputs + outputs) each. */
+/* LoRA of `rank` on every linear layer of the blocks, queries, keys and values apart: rank x
+ * (inputs
+ * + outputs) each, over all layers; and how many tensors that is (two a linear layer). */
 int64_t llm_lora_parameters(const struct llm_architecture *architecture, int64_t rank);
+int64_t llm_lora_tensors(const struct llm_architecture *architecture);
 
 /* Tensors of the checkpoint: what a weight sync walks through one by one. */
 int64_t llm_tensors(const struct llm_architecture *architecture, enum llm_head head);
