@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "note.h"
+
+#include "page.h"
+#include "text.h"
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COST_ITEMS 3 /* the largest ones are named */
+#define ITEM_LIMIT 32
+
+static bool is_known(const struct rlhfsim_value *value) {
+    return value->kind != RLHFSIM_VALUE_UNKNOWN;
+}
+
+static void time_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value total = verdict_value(summary, "time.total_s");
+    struct rlhfsim_value gpu_hours = verdict_value(summary, "gpu_hours");
+    page_paragraph(page, "Time", "%s; %s", text_figure(&total, text_duration).chars,
+                   text_figure(&gpu_hours, text_gpu_hours).chars);
+}
+
+/* ---- money ----------------------------------------------------------------------------------- */
+
+struct cost {
+    const char *name;
+    double usd;
+};
+
+static int by_usd(const void *a, const void *b) {
+    double x = ((const struct cost *)a)->usd, y = ((const struct cost *)b)->usd;
+    return (x < y) - (x > y);
+}
+
+/* The items that cost something, the dearest first. */
+static size_t collect_costs(const struct rlhfsim_summary *summary, struct cost *costs) {
+    static const char prefix[] = "cost.items_usd.";
+    size_t count = 0;
+    const char *path;
+    for (size_t i = 0; (path = rlhfsim_summary_path(summary, i)) != NULL; i++) {
+        if (strncmp(path, prefix, sizeof prefix - 1) != 0 || count == ITEM_LIMIT)
+            continue;
+        struct rlhfsim_value value = verdict_value(summary, path);
+        double usd = verdict_middle(&value, 0);
+        if (usd > 0)
+            costs[count++] = (struct cost){path + sizeof prefix - 1, usd};
+    }
+    qsort(costs, count, sizeof *costs, by_usd);
+    return count;
+}
+
+static void money_lines(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value total = verdict_value(summary, "cost.total_usd");
+    struct rlhfsim_value formula = verdict_value(summary, "cost.formula_usd");
+    struct cost costs[ITEM_LIMIT];
+    size_t count = collect_costs(summary, costs);
+    page_label(page, "Money");
+    page_words(page, "%s", text_figure(&total, text_usd).chars);
+    for (size_t i = 0; i < count && i < COST_ITEMS; i++)
+        page_words(page, "%s %s %s", i == 0 ? "=" : "+", costs[i].name,
+                   text_usd(costs[i].usd).chars);
+    if (count > COST_ITEMS)
+        page_words(page, "+ smaller items");
+    page_end(page);
+    page_paragraph(page, "", "The closed formula (node price x time + surcharges + logs) says %s.",
+                   text_figure(&formula, text_usd).chars);
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+static const char phases_prefix[] = "time.phases_s.";
+
+static void phase_row(struct page *page, const char *name, double seconds, double step_s) {
+    page_row(page, "%-20s %10.3f s  %7s", name, seconds, text_percent(seconds / step_s).chars);
+}
+
+/* Phases that the algorithm has, then what a step spends between them. */
+static void phase_table(struct page *page, const struct rlhfsim_summary *summary, double step_s) {
+    double between_s = step_s;
+    const char *path;
+    for (size_t i = 0; (path = rlhfsim_summary_path(summary, i)) != NULL; i++) {
+        if (strncmp(path, phases_prefix, sizeof phases_prefix - 1) != 0)
+            continue;
+        struct rlhfsim_value value = verdict_value(summary, path);
+        double seconds = verdict_middle(&value, 0);
+        if (seconds > 0)
+            phase_row(page, path + sizeof phases_prefix - 1, seconds, step_s);
+        between_s -= seconds;
+    }
+    if (between_s > 0.005 * step_s)
+        phase_row(page, "between phases", between_s, step_s);
+}
+
+static void step_lines(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value step = verdict_value(summary, "time.step_s");
+    double step_s = verdict_middle(&step, 0);
+    if (step_s <= 0)
+        return;
+    page_paragraph(page, "Step", "%s on average:", text_figure(&step, text_duration).chars);
+    phase_table(page, summary, step_s);
+}
+
+static void idle_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value idle = verdict_value(summary, "idle_fraction");
+    struct rlhfsim_value tail = verdict_value(summary, "rollout.tail_idle_s");
+    page_label(page, "Idle");
+    page_words(page, "%s of GPU time", text_figure(&idle, text_percent).chars);
+    if (verdict_middle(&tail, 0) > 0)
+        page_words(page, "; %s a step while the longest samples finish",
+                   text_figure(&tail, text_duration).chars);
+    page_end(page);
+}
+
+/* ---- samples, throughput, limit, sources -------------------------------------------------------
+ */
+
+static void samples_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value mean = verdict_value(summary, "rollout.mean_response_tokens");
+    struct rlhfsim_value p99 = verdict_value(summary, "rollout.p99_response_tokens");
+    struct rlhfsim_value cut = verdict_value(summary, "rollout.share_cut");
+    if (verdict_middle(&mean, 0) <= 0)
+        return;
+    page_paragraph(page, "Samples", "mean response %s, p99 %s; %s cut at the limit",
+                   text_figure(&mean, text_tokens).chars, text_figure(&p99, text_tokens).chars,
+                   text_figure(&cut, text_percent).chars);
+}
+
+static void throughput_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value tokens = verdict_value(summary, "throughput.tokens_per_s_per_gpu");
+    struct rlhfsim_value samples = verdict_value(summary, "throughput.samples_per_s");
+    struct rlhfsim_value training = verdict_value(summary, "throughput.mfu_training");
+    struct rlhfsim_value overall = verdict_value(summary, "throughput.mfu_overall");
+    page_paragraph(
+        page, "Throughput", "%s; %s; MFU %s in training, %s over the whole run",
+        text_figure(&tokens, text_token_rate).chars, text_figure(&samples, text_sample_rate).chars,
+        text_figure(&training, text_percent).chars, text_figure(&overall, text_percent).chars);
+}
+
+static void limit_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value resource = verdict_value(summary, "limit.resource");
+    struct rlhfsim_value gain = verdict_value(summary, "limit.gain_fraction");
+    if (resource.kind != RLHFSIM_VALUE_TEXT)
+        return;
+    page_label(page, "Limit");
+    page_words(page, "%s", resource.text);
+    if (is_known(&gain))
+        page_words(page, "; twice as much of it would shorten the run by %s",
+                   text_figure(&gain, text_percent).chars);
+    page_end(page);
+}
+
+/* All keys of one kind of source, after its name; nothing where there are none. */
+static bool sources_of(struct page *page, const struct rlhfsim_summary *summary, const char *kind,
+                       bool first) {
+    static const char prefix[] = "provenance.";
+    bool any = false;
+    const char *path;
+    for (size_t i = 0; (path = rlhfsim_summary_path(summary, i)) != NULL; i++) {
+        struct rlhfsim_value value = verdict_value(summary, path);
+        if (strncmp(path, prefix, sizeof prefix - 1) != 0 || value.kind != RLHFSIM_VALUE_TEXT ||
+            strcmp(value.text, kind) != 0)
+            continue;
+        if (!any)
+            page_words(page, first ? "%s:" : "; %s:", kind);
+        page_words(page, any ? ", %s" : "%s", path + sizeof prefix - 1);
+        any = true;
+    }
+    return any;
+}
+
+static void sources_line(struct page *page, const struct rlhfsim_summary *summary) {
+    static const char *const kinds[] = {"assumed", "extrapolated", "interpolated", "measured"};
+    bool any = false;
+    page_label(page, "Sources");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        any |= sources_of(page, summary, kinds[i], !any);
+    page_end(page);
+}
+
+/* ---- the notes ------------------------------------------------------------------------------- */
+
+void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
+                   const struct rlhfsim_forecast *forecast) {
+    const struct rlhfsim_summary *summary = rlhfsim_forecast_summary(forecast);
+    struct rlhfsim_value total = verdict_value(summary, "time.total_s");
+    struct page page;
+    page_start(&page, stream);
+    verdict_title(&page, scenario);
+    if (!is_known(&total)) {
+        verdict_memory(&page, forecast);
+        page_paragraph(&page, "",
+                       "No time and no price for a run that does not fit; "
+                       "--ignore-memory forecasts it all the same.");
+        return;
+    }
+    time_line(&page, summary);
+    money_lines(&page, summary);
+    verdict_memory(&page, forecast);
+    step_lines(&page, summary);
+    idle_line(&page, summary);
+    samples_line(&page, summary);
+    verdict_steps(&page, scenario, summary);
+    throughput_line(&page, summary);
+    limit_line(&page, summary);
+    sources_line(&page, summary);
+}
+
+void note_check(FILE *stream, const struct rlhfsim_scenario *scenario,
+                const struct rlhfsim_forecast *forecast) {
+    const struct rlhfsim_summary *summary = rlhfsim_forecast_summary(forecast);
+    struct page page;
+    page_start(&page, stream);
+    verdict_title(&page, scenario);
+    verdict_memory(&page, forecast);
+    verdict_models(&page, scenario);
+    verdict_steps(&page, scenario, summary);
+    sources_line(&page, summary);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TOOLS_STANDARD_STREAMS_H
+#define TOOLS_STANDARD_STREAMS_H
+
+/*
+ * stdin, stdout and stderr can be closed from the start, or full. A closed one would give its
+ * number to the next file that is opened, whose content would then be mixed with what is printed;
+ * and what a full disk swallows must not end in exit status 0.
+ */
+
+/* Fills the closed ones with a file that refuses to be written, and makes the program's exit say
+ * "error" and give status 3 when stdout could not be written. Called first in main. */
+void standard_streams_guard(void);
+
+#endif

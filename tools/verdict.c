@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "verdict.h"
+
+#include "text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define OWNER_ROWS 10 /* of the memory table; what is left is one row more */
+
+struct rlhfsim_value verdict_value(const struct rlhfsim_summary *summary, const char *path) {
+    struct rlhfsim_value value = {.kind = RLHFSIM_VALUE_UNKNOWN};
+    rlhfsim_summary_get(summary, path, &value);
+    return value;
+}
+
+double verdict_middle(const struct rlhfsim_value *value, double otherwise) {
+    switch (value->kind) {
+    case RLHFSIM_VALUE_FIGURE:
+        return value->p50;
+    case RLHFSIM_VALUE_NUMBER:
+        return value->number;
+    case RLHFSIM_VALUE_COUNT:
+        return (double)value->count;
+    case RLHFSIM_VALUE_UNKNOWN:
+    case RLHFSIM_VALUE_FLAG:
+    case RLHFSIM_VALUE_TEXT:
+        break;
+    }
+    return otherwise;
+}
+
+static const char *word(const struct rlhfsim_value *value) {
+    return value->kind == RLHFSIM_VALUE_TEXT && value->text[0] != '\0' ? value->text : "unknown";
+}
+
+void verdict_title(struct page *page, const struct rlhfsim_scenario *scenario) {
+    struct rlhfsim_facts facts;
+    char algorithm[32];
+    rlhfsim_scenario_facts(scenario, &facts);
+    snprintf(algorithm, sizeof algorithm, "%s", facts.algorithm);
+    for (char *letter = algorithm; *letter != '\0'; letter++)
+        *letter = (char)toupper((unsigned char)*letter);
+    page_title(page, rlhfsim_scenario_name(scenario));
+    page_paragraph(page, "Run", "%s with %s on %d x %s (%d x %s)", algorithm, facts.framework,
+                   facts.gpus, facts.gpu, facts.nodes, facts.node);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void owner_row(struct page *page, const char *owner, const char *category, double bytes,
+                      double peak) {
+    page_row(page, "%-12s %-24s %10s  %7s", owner, category, text_gb(bytes).chars,
+             text_percent(bytes / peak).chars);
+}
+
+static void owner_table(struct page *page, const struct rlhfsim_forecast *forecast, double peak) {
+    struct rlhfsim_memory_row row;
+    double rest = 0;
+    for (size_t i = 0; rlhfsim_forecast_memory_row(forecast, i, &row); i++) {
+        if (i < OWNER_ROWS)
+            owner_row(page, row.owner, row.category, row.bytes, peak);
+        else
+            rest += row.bytes;
+    }
+    if (rest > 0)
+        owner_row(page, "others", "", rest, peak);
+}
+
+/* What is left, or what is missing. */
+static void margin(struct page *page, double peak, double capacity) {
+    double left = capacity - peak;
+    if (left >= 0)
+        page_words(page, "%s (%s) are left.", text_gb(left).chars,
+                   text_percent(left / capacity).chars);
+    else
+        page_words(page, "%s are missing.", text_bytes(-left).chars);
+}
+
+static void host_memory(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value host = verdict_value(summary, "memory.host_peak_bytes");
+    if (host.kind != RLHFSIM_VALUE_UNKNOWN)
+        page_paragraph(page, "Host memory", "peak %s a node", text_figure(&host, text_bytes).chars);
+}
+
+void verdict_memory(struct page *page, const struct rlhfsim_forecast *forecast) {
+    const struct rlhfsim_summary *summary = rlhfsim_forecast_summary(forecast);
+    struct rlhfsim_value fits = verdict_value(summary, "memory.fits");
+    struct rlhfsim_value peak = verdict_value(summary, "memory.peak_bytes");
+    struct rlhfsim_value capacity = verdict_value(summary, "memory.capacity_bytes");
+    struct rlhfsim_value device = verdict_value(summary, "memory.device");
+    struct rlhfsim_value phase = verdict_value(summary, "memory.phase");
+    double peak_bytes = verdict_middle(&peak, 0), capacity_bytes = verdict_middle(&capacity, 0);
+    if (fits.kind != RLHFSIM_VALUE_FLAG || peak_bytes <= 0 || capacity_bytes <= 0)
+        return;
+    page_label(page, "Memory");
+    page_words(page, "%s:", fits.flag ? "fits" : "DOES NOT FIT");
+    page_words(page, "peak %s of %s on %s in %s.", text_figure(&peak, text_bytes).chars,
+               text_bytes(capacity_bytes).chars, word(&device), word(&phase));
+    margin(page, peak_bytes, capacity_bytes);
+    page_end(page);
+    owner_table(page, forecast, peak_bytes);
+    host_memory(page, summary);
+}
+
+/* ---- models and steps ------------------------------------------------------------------------ */
+
+static void model_row(struct page *page, const char *label,
+                      const struct rlhfsim_model_facts *model) {
+    page_label(page, label);
+    page_words(page, "%s %s, %s parameters,", model->role, model->model,
+               text_count(model->parameters).chars);
+    if (model->trained_parameters == 0)
+        page_words(page, "frozen");
+    else if (model->lora_rank > 0)
+        page_words(page, "%s of them trained (LoRA of rank %" PRId64 ")",
+                   text_count(model->trained_parameters).chars, model->lora_rank);
+    else
+        page_words(page, "all trained");
+    page_end(page);
+}
+
+void verdict_models(struct page *page, const struct rlhfsim_scenario *scenario) {
+    struct rlhfsim_model_facts model;
+    for (size_t i = 0; rlhfsim_scenario_model(scenario, i, &model); i++)
+        model_row(page, i == 0 ? "Models" : "", &model);
+}
+
+static const char *plural(int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
+static void offline_steps(struct page *page, const struct rlhfsim_facts *facts, int64_t optimizer) {
+    page_paragraph(page, "Steps",
+                   "%s optimizer step%s of %s pairs on all GPUs together, %s epoch%s; no rollout",
+                   text_count(optimizer).chars, plural(optimizer),
+                   text_count(facts->minibatch_samples).chars, text_count(facts->epochs).chars,
+                   plural(facts->epochs));
+}
+
+static void online_steps(struct page *page, const struct rlhfsim_facts *facts, int64_t rollout,
+                         int64_t optimizer) {
+    page_paragraph(
+        page, "Steps",
+        "%s rollout step%s of %s prompts x %s sample%s; %s optimizer step%s of %s samples on all "
+        "GPUs together, %s epoch%s over each rollout",
+        text_count(rollout).chars, plural(rollout), text_count(facts->prompts_per_step).chars,
+        text_count(facts->samples_per_prompt).chars, plural(facts->samples_per_prompt),
+        text_count(optimizer).chars, plural(optimizer), text_count(facts->minibatch_samples).chars,
+        text_count(facts->epochs).chars, plural(facts->epochs));
+}
+
+void verdict_steps(struct page *page, const struct rlhfsim_scenario *scenario,
+                   const struct rlhfsim_summary *summary) {
+    struct rlhfsim_facts facts;
+    struct rlhfsim_value rollout = verdict_value(summary, "steps.rollout");
+    struct rlhfsim_value optimizer = verdict_value(summary, "steps.optimizer");
+    rlhfsim_scenario_facts(scenario, &facts);
+    if (optimizer.kind != RLHFSIM_VALUE_COUNT)
+        return;
+    if (facts.offline)
+        offline_steps(page, &facts, optimizer.count);
+    else
+        online_steps(page, &facts, rollout.count, optimizer.count);
+}
