@@ -49,6 +49,10 @@ RLHFSIM_API void rlhfsim_forecast_free(struct rlhfsim_forecast *forecast);
 RLHFSIM_API const struct rlhfsim_summary *
 rlhfsim_forecast_summary(const struct rlhfsim_forecast *forecast);
 
+/* Why the scenario does not fit, as a sentence without a full stop ("every GPU lacks 3.21 GB in phase
+ * actor_update"); NULL when it fits. Lives as long as the forecast. */
+RLHFSIM_API const char *rlhfsim_forecast_shortage(const struct rlhfsim_forecast *forecast);
+
 /* Who holds what on the fullest device at the instant of its peak, largest first. False past the
  * last row. `owner` is a model or engine, `category` what it holds; both live with the forecast. */
 struct rlhfsim_memory_row {

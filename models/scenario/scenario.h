@@ -89,6 +89,7 @@ struct rlhfsim_scenario {
     struct {
         int64_t every_steps; /* 0: never */
         int64_t keep;
+        int64_t exported; /* checkpoints copied out of the region, billed as network traffic */
         double store_bandwidth_bytes_per_s; /* 0: only the nodes limit */
     } checkpoint;
 

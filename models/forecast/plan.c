@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/forecast/plan.h"
+
+#include "sim/contract.h"
+
+#include <math.h>
+
+const char *forecast_owner_name(uint32_t owner) {
+    switch (owner) {
+    case FORECAST_OWNER_ENGINE:
+        return "engine";
+    case FORECAST_OWNER_SYSTEM:
+        return "system";
+    default:
+        return algorithm_role_name((enum algorithm_role)owner);
+    }
+}
+
+const char *forecast_category_name(uint32_t category) {
+    static const char *const names[] = {
+#define FORECAST_CATEGORY_NAME(name, text) text,
+        FORECAST_CATEGORY_MAP(FORECAST_CATEGORY_NAME)
+#undef FORECAST_CATEGORY_NAME
+    };
+    CONTRACT(category < FORECAST_CATEGORY_COUNT, "no such category");
+    return names[category];
+}
+
+/* ---- the trainer -------------------------------------------------------------------------- */
+
+static enum llm_head head_of(enum algorithm_role role) {
+    return role == ALGORITHM_ROLE_CRITIC || role == ALGORITHM_ROLE_REWARD ? LLM_HEAD_SCALAR
+                                                                          : LLM_HEAD_VOCABULARY;
+}
+
+static bool is_trained(enum algorithm_role role) {
+    return role == ALGORITHM_ROLE_ACTOR || role == ALGORITHM_ROLE_CRITIC;
+}
+
+static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    const struct scenario_model *model = &scenario->models[role];
+    plan->present[role] = plan->resident[role] = model->present;
+    if (!model->present)
+        return;
+    plan->passes[role] = (struct training_plan){
+        .cluster = &scenario->cluster,
+        .architecture = &model->architecture,
+        .head = head_of(role),
+        .trained = is_trained(role),
+        .lora_rank = model->lora_rank,
+        .tp = scenario->training.tp,
+        .dp = plan->dp,
+        .zero_stage = scenario->training.zero_stage,
+        .precision = scenario->training.precision,
+        .recompute = scenario->training.recompute,
+        .offload = model->offload,
+        .software = scenario->framework.training,
+    };
+}
+
+/* A LoRA actor whose adapters are switched off is its own reference. */
+static void plan_adapters_off_reference(struct forecast_plan *plan) {
+    struct training_plan *reference = &plan->passes[ALGORITHM_ROLE_REFERENCE];
+    *reference = plan->passes[ALGORITHM_ROLE_ACTOR];
+    reference->trained = false;
+    reference->lora_rank = 0;
+    plan->present[ALGORITHM_ROLE_REFERENCE] = true;
+}
+
+static void plan_trainer(struct forecast_plan *plan) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    plan->dp = plan->gpus / scenario->training.tp;
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        plan_model(plan, (enum algorithm_role)role);
+    if (!plan->present[ALGORITHM_ROLE_REFERENCE] &&
+        scenario->models[ALGORITHM_ROLE_ACTOR].lora_rank > 0)
+        plan_adapters_off_reference(plan);
+}
+
+/* ---- the steps of the algorithm ----------------------------------------------------------- */
+
+static bool condition_holds(const struct rlhfsim_scenario *scenario,
+                            enum algorithm_condition condition) {
+    switch (condition) {
+    case ALGORITHM_ALWAYS:
+        return true;
+    case ALGORITHM_IF_KL:
+        return scenario->algorithm.kl != SCENARIO_KL_NONE;
+    case ALGORITHM_IF_REFERENCE_EVERY_STEP:
+        return scenario->algorithm.reference == SCENARIO_REFERENCE_EVERY_STEP;
+    }
+    return false;
+}
+
+static void plan_steps(struct forecast_plan *plan) {
+    const struct algorithm_type *type = plan->scenario->algorithm.type;
+    if (plan->scenario->algorithm.reference == SCENARIO_REFERENCE_PRECOMPUTED)
+        plan->steps[plan->step_count++] =
+            (struct algorithm_step){ALGORITHM_PHASE_REFERENCE_LOGPROB, ALGORITHM_WORK_FORWARD,
+                                    ALGORITHM_ROLE_REFERENCE, ALGORITHM_ALWAYS};
+    plan->loop_first = plan->step_count;
+    for (size_t i = 0; i < type->step_count; i++) {
+        if (!condition_holds(plan->scenario, type->steps[i].condition))
+            continue;
+        CONTRACT(plan->step_count < FORECAST_STEP_LIMIT, "an algorithm has too many phases");
+        plan->steps[plan->step_count++] = type->steps[i];
+    }
+}
+
+/* ---- the rollout engine ------------------------------------------------------------------- */
+
+#define KV_BLOCK_TOKENS 16 /* vLLM's default block size */
+
+static void plan_lengths(struct forecast_plan *plan) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    const struct generation_length_moments *prompt = &scenario->rollout.prompt.moments;
+    int64_t room = scenario->models[ALGORITHM_ROLE_ACTOR].architecture.max_position -
+                   scenario->rollout.max_new_tokens;
+    if (prompt->law == GENERATION_LENGTH_FIXED)
+        plan->prompt_limit = llround(prompt->mean);
+    else
+        plan->prompt_limit = prompt->limit > 0.0 ? llround(prompt->limit) : room;
+    plan->response_limit = scenario->rollout.max_new_tokens;
+}
+
+/* Blocks of KV cache that the engine's share of a GPU has room for once the weights, the graphs and
+ * the activations of the largest iteration are in. */
+static void plan_kv_cache(struct forecast_plan *plan) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    struct generation_plan *generation = &plan->generation;
+    const struct llm_architecture *architecture = generation->architecture;
+    double share = scenario->rollout.memory_fraction * scenario->cluster.gpu.memory_bytes;
+    double weights = (double)llm_parameters(architecture, LLM_HEAD_VOCABULARY) *
+                     hardware_precision_bytes(generation->precision) / generation->tp;
+    double kv_heads_per_gpu = fmax(1.0, (double)architecture->kv_heads / generation->tp);
+    double block_bytes = llm_kv_bytes_per_token(architecture, 2.0) * kv_heads_per_gpu /
+                         (double)architecture->kv_heads * (double)generation->block_tokens;
+    double room = share - weights - scenario->framework.engine_residue_bytes;
+    int64_t longest = plan->prompt_limit + plan->response_limit;
+    int64_t needed = (longest + generation->block_tokens - 1) / generation->block_tokens;
+    int64_t blocks = room > 0.0 ? (int64_t)floor(room / block_bytes) : 0;
+    plan->kv_missing_bytes = blocks < needed ? (double)needed * block_bytes - room : 0.0;
+    generation->kv_blocks = blocks < needed ? needed : blocks;
+}
+
+static void plan_engine(struct forecast_plan *plan) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    plan_lengths(plan);
+    if (!scenario->algorithm.type->has_rollout)
+        return;
+    plan->replicas = plan->gpus / scenario->rollout.tp;
+    plan->generation = (struct generation_plan){
+        .cluster = &scenario->cluster,
+        .architecture = &scenario->models[ALGORITHM_ROLE_ACTOR].architecture,
+        .tp = scenario->rollout.tp,
+        .precision = scenario->rollout.precision,
+        .max_sequences = scenario->rollout.max_num_seqs,
+        .max_batched_tokens = scenario->rollout.max_num_batched_tokens,
+        .block_tokens = KV_BLOCK_TOKENS,
+        .prefix_caching = scenario->rollout.prefix_caching,
+        .iteration_host_s = scenario->framework.iteration_host_s,
+        .sequence_host_s = scenario->framework.sequence_host_s,
+    };
+    plan_kv_cache(plan);
+}
+
+/* ---- what a step pays besides passes ------------------------------------------------------ */
+
+/* Falling asleep takes a third of a sleep and wake cycle: vLLM's sleep mode was measured at
+ * 0.1-0.5 s asleep and 0.5-1 s awake for 32B to 235B on H20 (verl-project/verl, issue reports). */
+#define SLEEP_SHARE (1.0 / 3.0)
+
+static void plan_transitions(struct forecast_plan *plan) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    const struct generation_plan *generation = &plan->generation;
+    double weights_gb = (double)llm_parameters(generation->architecture, LLM_HEAD_VOCABULARY) *
+                        hardware_precision_bytes(generation->precision) / 1e9;
+    double cycle_s = scenario->framework.transition_s_per_sqrt_gb * sqrt(weights_gb);
+    plan->sleep_s = SLEEP_SHARE * cycle_s + scenario->framework.step_host_s;
+    plan->wake_s = (1.0 - SLEEP_SHARE) * cycle_s;
+}
+
+static void plan_weight_sync(struct forecast_plan *plan) {
+    const struct catalog_framework *framework = &plan->scenario->framework;
+    const struct training_plan *actor = &plan->passes[ALGORITHM_ROLE_ACTOR];
+    const struct generation_plan *generation = &plan->generation;
+    bool adapters = framework->weight_sync->adapters && actor->lora_rank > 0;
+    double parameters = adapters
+                            ? (double)llm_lora_parameters(actor->architecture, actor->lora_rank)
+                            : (double)llm_parameters(actor->architecture, LLM_HEAD_VOCABULARY);
+    struct network_weight_sync_request request = {
+        .cluster = &plan->scenario->cluster,
+        .total_bytes = parameters * hardware_precision_bytes(generation->precision),
+        .tensors = (double)llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY),
+        .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp,
+        .engine_tp = generation->tp,
+    };
+    plan->sync_bytes = request.total_bytes / generation->tp;
+    plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);
+}
+
+static void plan_checkpoint(struct forecast_plan *plan) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    plan->checkpoint = (struct checkpoint_plan){
+        .every_steps = scenario->checkpoint.every_steps,
+        .keep = scenario->checkpoint.keep,
+        .node_bandwidth_bytes_per_s = scenario->cluster.node.storage_bandwidth_bytes_per_s,
+        .store_bandwidth_bytes_per_s = scenario->checkpoint.store_bandwidth_bytes_per_s,
+        .nodes = scenario->cluster.nodes,
+    };
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (plan->present[role] && plan->passes[role].trained)
+            plan->checkpoint.bytes += training_checkpoint_bytes(&plan->passes[role]);
+}
+
+void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan) {
+    *plan = (struct forecast_plan){.scenario = scenario,
+                                   .gpus = hardware_cluster_gpus(&scenario->cluster)};
+    plan_trainer(plan);
+    plan_steps(plan);
+    plan_engine(plan);
+    if (plan->replicas > 0) {
+        plan_transitions(plan);
+        plan_weight_sync(plan);
+    }
+    plan_checkpoint(plan);
+    forecast_plan_memory(plan);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_FORECAST_PLAN_H
+#define MODELS_FORECAST_PLAN_H
+
+/*
+ * From a scenario to who sits where: the plan of every model's passes, the rollout engine's
+ * replicas, the fixed durations of a step, and what every GPU holds in every phase. Nothing random
+ * and no time-line here; the runner (forecast/run.h) plays the plan on the engine.
+ *
+ * Colocated placement: every GPU holds a shard of every model and a share of one engine replica,
+ * and the phases take turns.
+ */
+
+#include "models/generation/engine.h"
+#include "models/reliability/checkpoint.h"
+#include "models/scenario/scenario.h"
+#include "models/training/footprint.h"
+#include "models/training/pass.h"
+
+/* Who holds memory: the models by role, the rollout engine, and what belongs to nobody. */
+enum forecast_owner {
+    FORECAST_OWNER_ENGINE = ALGORITHM_ROLE_COUNT,
+    FORECAST_OWNER_SYSTEM,
+    FORECAST_OWNER_COUNT
+};
+
+#define FORECAST_CATEGORY_MAP(XX)        \
+    XX(WEIGHTS, "weights")               \
+    XX(MASTER_WEIGHTS, "master_weights") \
+    XX(GRADIENTS, "gradients")           \
+    XX(OPTIMIZER, "optimizer")           \
+    XX(GATHERED, "gathered_parameters")  \
+    XX(ACTIVATIONS, "activations")       \
+    XX(LOGITS, "logits")                 \
+    XX(KV_CACHE, "kv_cache")             \
+    XX(RESIDUE, "engine_residue")        \
+    XX(CONTEXT, "context")               \
+    XX(RESERVE, "allocator_reserve")
+
+enum forecast_category {
+#define FORECAST_CATEGORY_ENUM(name, text) FORECAST_CATEGORY_##name,
+    FORECAST_CATEGORY_MAP(FORECAST_CATEGORY_ENUM)
+#undef FORECAST_CATEGORY_ENUM
+        FORECAST_CATEGORY_COUNT
+};
+
+const char *forecast_owner_name(uint32_t owner);
+const char *forecast_category_name(uint32_t category);
+
+/* What one GPU holds, and its share of the node's host memory, during one phase. */
+struct forecast_memory_state {
+    double gpu[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT];
+    double host[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT];
+};
+
+/* Start-up and the steps of the algorithm, in the order they run, conditions resolved. */
+#define FORECAST_STEP_LIMIT 16
+
+struct forecast_plan {
+    const struct rlhfsim_scenario *scenario;
+    int gpus;
+    int dp;               /* data-parallel ranks of the trainer; gpus = dp x training.tp */
+    int replicas;         /* of the rollout engine; gpus = replicas x rollout.tp; 0 when offline */
+    int64_t prompt_limit; /* longest prompt */
+    int64_t response_limit; /* longest response */
+
+    /* By role: how its passes are laid out. `resident` says that the model has weights of its own
+     * (a reference made by switching LoRA adapters off has none). */
+    bool present[ALGORITHM_ROLE_COUNT];
+    bool resident[ALGORITHM_ROLE_COUNT];
+    struct training_plan passes[ALGORITHM_ROLE_COUNT];
+
+    struct generation_plan generation;
+    double kv_missing_bytes; /* above 0: the engine's share cannot hold the longest sequence */
+
+    double sleep_s, wake_s; /* of the engine; the driver's work of a step is in the former */
+    double sync_s, sync_bytes;
+    struct checkpoint_plan checkpoint;
+
+    /* steps[0, loop_first) run once before the first step (a precomputed reference), the others in
+     * every step. */
+    struct algorithm_step steps[FORECAST_STEP_LIMIT];
+    size_t loop_first, step_count;
+    struct forecast_memory_state memory[FORECAST_STEP_LIMIT]; /* during steps[i] */
+};
+
+/* The scenario must outlive the plan. */
+void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan);
+
+/* Fills plan->memory (forecast/footprint.c); called by forecast_plan_make. */
+void forecast_plan_memory(struct forecast_plan *plan);
+
+/* The step at which a GPU (or host) is fullest, and how full. */
+struct forecast_memory_peak {
+    size_t step;
+    double bytes;
+};
+struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan);
+struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan);
+
+/* Fits: every GPU, every host, and the engine's share. */
+bool forecast_plan_fits(const struct forecast_plan *plan);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_FORECAST_RUN_H
+#define MODELS_FORECAST_RUN_H
+
+/*
+ * Plays a plan on the engine, once: a step's phases one after another, each unfolded into tasks (or
+ * rollout processes) when its turn comes, with a barrier at its end. Exactly this happens at any
+ * instant is in the timeline; what is measured here is sums of it.
+ */
+
+#include "models/forecast/plan.h"
+#include "models/results/files.h"
+
+#include <rlhfsim/forecast.h>
+
+/* What one simulation came to. Times in seconds, GPU time in GPU-seconds. */
+struct forecast_measures {
+    int64_t steps;           /* simulated */
+    int64_t optimizer_steps; /* of the actor */
+    double total_s;
+    double phase_s[ALGORITHM_PHASE_COUNT];  /* sums over the steps */
+    double busy_gpu_s;                      /* a GPU has a task or a rollout */
+    double tail_idle_s;                     /* mean over GPUs: rollout over, waiting for the last */
+    double samples, tokens;                 /* trained samples; prompt and response tokens */
+    double training_flops, training_gpu_s;  /* model FLOPs of updates, and their length x GPUs */
+    double flops;                           /* model FLOPs of everything */
+    double responses, response_tokens, cut; /* seen */
+    double response_p99;                    /* tokens */
+    double storage_byte_s;                  /* checkpoints kept, integrated over the run */
+    double stored_bytes;                    /* at the end */
+    uint64_t preemptions;
+    uint64_t events;
+};
+
+struct forecast_run_options {
+    uint32_t replicate;
+    int64_t steps;               /* how many to simulate; at most the scenario's */
+    struct results_files *files; /* NULL: nothing is recorded */
+    rlhfsim_progress_func *progress;
+    void *progress_subject;
+    double progress_from, progress_to; /* the part of the whole that this run is */
+};
+
+/* RLHFSIM_OK, RLHFSIM_CANCELLED (the progress function said so), RLHFSIM_NO_MEMORY, or
+ * RLHFSIM_INTERNAL with a deadlock report added to `diagnostics`. */
+enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
+                                 const struct forecast_run_options *options,
+                                 struct rlhfsim_diagnostics *diagnostics,
+                                 struct forecast_measures *measures);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/forecast/samples.h"
+
+#include "sim/contract.h"
+#include "sim/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PURPOSE_PROMPT_LENGTH = 1, PURPOSE_RESPONSE_LENGTH = 2 };
+
+static size_t sequences_per_sample(const struct forecast_plan *plan) {
+    return (size_t)plan->scenario->algorithm.type->sequences_per_sample;
+}
+
+static size_t samples_per_step(const struct forecast_plan *plan) {
+    return (size_t)(plan->scenario->algorithm.prompts_per_step *
+                    plan->scenario->algorithm.samples_per_prompt);
+}
+
+enum rlhfsim_status forecast_samples_new(const struct forecast_plan *plan,
+                                         struct forecast_samples *samples) {
+    size_t capacity = samples_per_step(plan) * sequences_per_sample(plan);
+    *samples = (struct forecast_samples){
+        .capacity = capacity,
+        .prompt_tokens = calloc(capacity, sizeof *samples->prompt_tokens),
+        .response_tokens = calloc(capacity, sizeof *samples->response_tokens),
+        .order = calloc(capacity, sizeof *samples->order),
+    };
+    if (samples->prompt_tokens && samples->response_tokens && samples->order)
+        return RLHFSIM_OK;
+    forecast_samples_free(samples);
+    return RLHFSIM_NO_MEMORY;
+}
+
+void forecast_samples_free(struct forecast_samples *samples) {
+    free(samples->prompt_tokens);
+    free(samples->response_tokens);
+    free(samples->order);
+    *samples = (struct forecast_samples){0};
+}
+
+/* ---- drawing ------------------------------------------------------------------------------ */
+
+/* The place in the data set of the prompt (or pair) number `index` of a step; epochs repeat it. */
+static uint64_t data_set_place(const struct forecast_plan *plan, int64_t step, int64_t index) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    int64_t size =
+        scenario->algorithm.type->has_rollout ? scenario->dataset.prompts : scenario->dataset.pairs;
+    int64_t place = (step - 1) * scenario->algorithm.prompts_per_step + index;
+    return (uint64_t)(size > 0 ? place % size : place);
+}
+
+static uint32_t draw(const struct forecast_plan *plan, const struct scenario_lengths *lengths,
+                     uint8_t purpose, uint32_t replicate, uint64_t place, uint32_t variant,
+                     bool *cut) {
+    struct sim_random_key key = {
+        .seed = plan->scenario->seed,
+        .purpose = purpose,
+        .replicate = replicate,
+        .index = {(uint32_t)place, (uint32_t)(place >> 32), variant},
+    };
+    *cut = false;
+    if (lengths->fitted.law == GENERATION_LENGTH_FIXED)
+        return generation_length_at(&lengths->fitted, 0.5, cut);
+    return generation_length_at(&lengths->fitted, sim_random_uniform(&key), cut);
+}
+
+/* A response is answered anew in every step; the responses of a data set stay what they are. */
+static uint64_t response_place(const struct forecast_plan *plan, int64_t step, int64_t prompt,
+                               uint64_t data_place) {
+    if (!plan->scenario->algorithm.type->has_rollout)
+        return data_place;
+    return (uint64_t)step << 32 | (uint64_t)prompt;
+}
+
+void forecast_samples_draw(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
+                           struct forecast_samples *samples) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    size_t copies = (size_t)scenario->algorithm.samples_per_prompt * sequences_per_sample(plan);
+    size_t next = 0;
+    samples->cut = 0;
+    for (int64_t prompt = 0; prompt < scenario->algorithm.prompts_per_step; prompt++) {
+        bool cut;
+        uint64_t place = data_set_place(plan, step, prompt);
+        uint64_t answer = response_place(plan, step, prompt, place);
+        uint32_t tokens =
+            draw(plan, &scenario->rollout.prompt, PURPOSE_PROMPT_LENGTH, replicate, place, 0, &cut);
+        if (tokens > plan->prompt_limit)
+            tokens = (uint32_t)plan->prompt_limit;
+        for (size_t copy = 0; copy < copies; copy++, next++) {
+            samples->prompt_tokens[next] = tokens;
+            samples->response_tokens[next] =
+                draw(plan, &scenario->rollout.response, PURPOSE_RESPONSE_LENGTH, replicate, answer,
+                     (uint32_t)copy, &cut);
+            samples->cut += cut;
+        }
+    }
+    samples->sequences = next;
+}
+
+/* ---- micro-batches ------------------------------------------------------------------------ */
+
+enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
+                                       struct forecast_split *split) {
+    size_t ranks = (size_t)plan->dp;
+    size_t stride = samples_per_step(plan) / ranks * sequences_per_sample(plan);
+    *split = (struct forecast_split){
+        .stride = stride,
+        .batches = calloc(ranks * stride, sizeof *split->batches),
+        .fill = calloc(stride, sizeof *split->fill),
+        .counts = calloc(ranks, sizeof *split->counts),
+    };
+    if (split->batches && split->fill && split->counts)
+        return RLHFSIM_OK;
+    forecast_split_free(split);
+    return RLHFSIM_NO_MEMORY;
+}
+
+void forecast_split_free(struct forecast_split *split) {
+    free(split->batches);
+    free(split->fill);
+    free(split->counts);
+    *split = (struct forecast_split){0};
+}
+
+static void batch_add(struct llm_batch *batch, double tokens) {
+    batch->sequences += 1.0;
+    batch->tokens += tokens;
+    batch->score_pairs += llm_causal_pairs(tokens, 0.0);
+    batch->logit_tokens += tokens;
+}
+
+static uint32_t sequence_tokens(const struct forecast_samples *samples, size_t sequence) {
+    return samples->prompt_tokens[sequence] + samples->response_tokens[sequence];
+}
+
+/* The length that a sequence of [begin, end) is padded to. */
+static double padded_tokens(const struct forecast_plan *plan,
+                            const struct forecast_samples *samples, size_t begin, size_t end) {
+    if (plan->scenario->algorithm.type->has_rollout)
+        return (double)(plan->prompt_limit + plan->response_limit);
+    uint32_t longest = 0;
+    for (size_t i = begin; i < end; i++)
+        if (sequence_tokens(samples, i) > longest)
+            longest = sequence_tokens(samples, i);
+    return longest;
+}
+
+/* `size` sequences after another to each micro-batch. */
+static size_t split_by_count(const struct forecast_plan *plan,
+                             const struct forecast_samples *samples, size_t begin, size_t end,
+                             size_t size, struct llm_batch *batches) {
+    size_t count = 0;
+    for (size_t first = begin; first < end; first += size, count++) {
+        size_t last = first + size < end ? first + size : end;
+        double padded = padded_tokens(plan, samples, first, last);
+        batches[count] = (struct llm_batch){0};
+        for (size_t i = first; i < last; i++)
+            batch_add(&batches[count],
+                      plan->scenario->training.packing ? sequence_tokens(samples, i) : padded);
+    }
+    return count;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Orders sequences [begin, end) by falling length, equal ones by index: a total order, so that
+ * qsort gives the same on every machine. */
+static void sort_by_length(struct forecast_samples *samples, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++)
+        samples->order[i] = (uint64_t)(UINT32_MAX - sequence_tokens(samples, i)) << 32 | i;
+    qsort(samples->order + begin, end - begin, sizeof *samples->order, compare_keys);
+}
+
+/* First-fit-decreasing into bins of `budget` tokens; a longer sequence gets a bin of its own. */
+static size_t split_by_tokens(struct forecast_samples *samples, size_t begin, size_t end,
+                              double budget, double *fill, struct llm_batch *batches) {
+    size_t count = 0;
+    sort_by_length(samples, begin, end);
+    for (size_t i = begin; i < end; i++) {
+        double tokens = sequence_tokens(samples, (uint32_t)samples->order[i]);
+        size_t bin = 0;
+        while (bin < count && fill[bin] + tokens > budget)
+            bin++;
+        if (bin == count) {
+            fill[count] = 0.0;
+            batches[count++] = (struct llm_batch){0};
+        }
+        fill[bin] += tokens;
+        batch_add(&batches[bin], tokens);
+    }
+    return count;
+}
+
+void forecast_split_make(const struct forecast_plan *plan, struct forecast_samples *samples,
+                         size_t first, size_t count, struct forecast_split *split) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    size_t ranks = (size_t)plan->dp, per_sample = sequences_per_sample(plan);
+    size_t share = count / ranks * per_sample;
+    CONTRACT(count % ranks == 0, "a mini-batch is divided evenly over the ranks");
+    split->most = 0;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t begin = first * per_sample + rank * share, end = begin + share;
+        struct llm_batch *batches = split->batches + rank * split->stride;
+        split->counts[rank] =
+            scenario->training.microbatch_tokens > 0
+                ? split_by_tokens(samples, begin, end, (double)scenario->training.microbatch_tokens,
+                                  split->fill, batches)
+                : split_by_count(plan, samples, begin, end,
+                                 (size_t)scenario->training.microbatch_samples * per_sample,
+                                 batches);
+        if (split->counts[rank] > split->most)
+            split->most = split->counts[rank];
+    }
+}

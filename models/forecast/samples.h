@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_FORECAST_SAMPLES_H
+#define MODELS_FORECAST_SAMPLES_H
+
+/*
+ * The sequences of one step, and how the trainer cuts them into micro-batches.
+ *
+ * Every length is a function of the seed and of what it is for: a prompt's of the prompt's place in
+ * the data set, a response's of the step, the prompt's place in it and the sample. Two plans of the
+ * same scenario therefore train on the same sequences.
+ *
+ * Without packing a micro-batch of an online algorithm is padded to the longest prompt and the
+ * longest response there can be (as verl without remove_padding and DeepSpeed-Chat do), one of an
+ * offline algorithm to its own longest sequence (as TRL's DPO collator does). With packing tokens
+ * are counted as they are; a token budget is filled first-fit-decreasing on every rank.
+ */
+
+#include "models/forecast/plan.h"
+
+struct forecast_samples {
+    size_t capacity;  /* sequences there is room for */
+    size_t sequences; /* of the current step: samples x sequences a sample */
+    uint32_t *prompt_tokens, *response_tokens;
+    uint64_t *order; /* scratch of the packing: (2^32 - 1 - tokens, sequence) */
+    size_t cut;      /* responses cut at the limit */
+};
+
+enum rlhfsim_status forecast_samples_new(const struct forecast_plan *plan,
+                                         struct forecast_samples *samples);
+void forecast_samples_free(struct forecast_samples *samples);
+
+/* Draws the sequences of step `step` (from 1; offline: from the step's place in the data set). */
+void forecast_samples_draw(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
+                           struct forecast_samples *samples);
+
+/* The micro-batches of one mini-batch: batches[rank * stride + k], counts[rank] of them. */
+struct forecast_split {
+    size_t stride;
+    struct llm_batch *batches;
+    double *fill; /* scratch: tokens in each bin */
+    size_t *counts;
+    size_t most; /* the largest count */
+};
+
+enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
+                                       struct forecast_split *split);
+void forecast_split_free(struct forecast_split *split);
+
+/* Cuts samples [first, first + count) of the step; count is divisible by the plan's dp. */
+void forecast_split_make(const struct forecast_plan *plan, struct forecast_samples *samples,
+                         size_t first, size_t count, struct forecast_split *split);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/*
+ * What each kind of phase unfolds into. Passes of the trainer become one task per data-parallel
+ * rank and segment, on the rank's GPUs; ranks meet at a barrier where the algorithm or the sharding
+ * makes them (ZeRO-3 gathers in every micro-batch, gradients are reduced in every mini-batch), so
+ * that uneven sequences show as idle time. Rollouts are one process per engine replica.
+ */
+
+#include "models/forecast/runner.h"
+
+#include "sim/contract.h"
+#include "sim/recorder.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- tasks -------------------------------------------------------------------------------- */
+
+static const struct algorithm_step *current(const struct forecast_runner *runner) {
+    return &runner->plan->steps[runner->phase];
+}
+
+static struct sim_task_tag tag_of(const struct forecast_runner *runner, double bytes,
+                                  double flops) {
+    const struct algorithm_step *step = current(runner);
+    return (struct sim_task_tag){.activity = step->phase,
+                                 .owner = step->role,
+                                 .step = (int32_t)runner->step,
+                                 .bytes = bytes,
+                                 .flops = flops};
+}
+
+/* A task of `seconds` on GPUs [first, first + count) after the last barrier. */
+static enum sim_status add_gpu_task(struct forecast_runner *runner, uint32_t first, uint32_t count,
+                                    double seconds, double bytes, double flops, sim_task_id *task) {
+    struct sim_task_spec spec = {.duration_ns = sim_time_from_s(seconds),
+                                 .recorded = true,
+                                 .tag = tag_of(runner, bytes, flops)};
+    enum sim_status status = sim_task_new(runner->sim, &spec, task);
+    if (status == SIM_OK)
+        status = sim_task_after(runner->sim, *task, runner->barrier);
+    if (status == SIM_OK)
+        status = sim_task_demand_range(runner->sim, *task, runner->first_gpu + first, count);
+    runner->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * count;
+    return status;
+}
+
+/* The barrier that the next tasks come after; the tasks that it waits for are added by the caller.
+ */
+static enum sim_status new_barrier(struct forecast_runner *runner, sim_task_func *on_done,
+                                   sim_task_id *barrier) {
+    struct sim_task_spec spec = {.on_done = on_done, .subject = runner};
+    return sim_task_new(runner->sim, &spec, barrier);
+}
+
+/* ---- segments ----------------------------------------------------------------------------- */
+
+static bool segment_is_level(const struct forecast_runner *runner) {
+    const struct forecast_segment *segment = &runner->segment;
+    for (int rank = 1; rank < runner->plan->dp; rank++)
+        if (segment->seconds[rank] != segment->seconds[0])
+            return false;
+    return true;
+}
+
+/* Turns the segment into tasks and a barrier. */
+static enum sim_status segment_flush(struct forecast_runner *runner, sim_task_func *on_done) {
+    struct forecast_segment *segment = &runner->segment;
+    uint32_t tp = (uint32_t)runner->plan->scenario->training.tp;
+    sim_task_id barrier;
+    enum sim_status status = new_barrier(runner, on_done, &barrier);
+    for (int rank = 0; rank < runner->plan->dp && status == SIM_OK; rank++) {
+        sim_task_id task;
+        status = add_gpu_task(runner, (uint32_t)rank * tp, tp, segment->seconds[rank],
+                              segment->bytes[rank], segment->flops[rank] / tp, &task);
+        if (status == SIM_OK)
+            status = sim_task_after(runner->sim, barrier, task);
+        if (status == SIM_OK)
+            sim_task_release(runner->sim, task);
+        segment->seconds[rank] = segment->flops[rank] = segment->bytes[rank] = 0.0;
+    }
+    if (status != SIM_OK)
+        return status;
+    sim_task_release(runner->sim, barrier);
+    runner->barrier = barrier;
+    return SIM_OK;
+}
+
+/* The ranks meet here. */
+static enum sim_status segment_sync(struct forecast_runner *runner) {
+    return segment_is_level(runner) ? SIM_OK : segment_flush(runner, NULL);
+}
+
+static void segment_add(struct forecast_runner *runner, int rank,
+                        const struct training_cost *cost) {
+    runner->segment.seconds[rank] += cost->total_s;
+    runner->segment.flops[rank] += cost->flops;
+    runner->segment.bytes[rank] += cost->bytes;
+    runner->measures->flops += cost->flops;
+}
+
+static void segment_add_seconds(struct forecast_runner *runner, double seconds) {
+    for (int rank = 0; rank < runner->plan->dp; rank++)
+        runner->segment.seconds[rank] += seconds;
+}
+
+/* ---- passes of the trainer ---------------------------------------------------------------- */
+
+enum pass { PASS_FORWARD, PASS_TRAIN, PASS_TRAIN_REDUCING };
+
+/* The cost of a micro-batch; the same one as last time is not worked out again. */
+static const struct training_cost *pass_cost(struct forecast_runner *runner, enum pass pass,
+                                             const struct llm_batch *batch) {
+    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
+    uint32_t key = 1u + (uint32_t)current(runner)->role * 4u + (uint32_t)pass;
+    if (key == runner->last_key && memcmp(batch, &runner->last_batch, sizeof *batch) == 0)
+        return &runner->last_cost;
+    if (pass == PASS_FORWARD)
+        training_forward(passes, batch, &runner->last_cost);
+    else
+        training_forward_backward(passes, batch, pass == PASS_TRAIN_REDUCING, &runner->last_cost);
+    runner->last_key = key;
+    runner->last_batch = *batch;
+    return &runner->last_cost;
+}
+
+/* Micro-batch k of every rank that has one. */
+static void add_microbatch(struct forecast_runner *runner, size_t k, bool training) {
+    const struct forecast_plan *plan = runner->plan;
+    const struct training_plan *passes = &plan->passes[current(runner)->role];
+    const struct forecast_split *split = &runner->split;
+    for (int rank = 0; rank < plan->dp; rank++) {
+        if (k >= split->counts[rank])
+            continue;
+        bool last = k + 1 == split->counts[rank];
+        enum pass pass = !training                        ? PASS_FORWARD
+                         : training_reduces(passes, last) ? PASS_TRAIN_REDUCING
+                                                          : PASS_TRAIN;
+        const struct training_cost *cost =
+            pass_cost(runner, pass, &split->batches[(size_t)rank * split->stride + k]);
+        segment_add(runner, rank, cost);
+        if (training)
+            runner->measures->training_flops += cost->flops;
+    }
+}
+
+/* Ranks wait for each other in every micro-batch when collectives are in it. */
+static bool meets_in_microbatch(const struct training_plan *passes, bool training) {
+    return passes->zero_stage == 3 || (training && passes->zero_stage == 2);
+}
+
+static enum sim_status add_microbatches(struct forecast_runner *runner, size_t first, size_t count,
+                                        bool training) {
+    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
+    enum sim_status status = SIM_OK;
+    forecast_split_make(runner->plan, &runner->samples, first, count, &runner->split);
+    for (size_t k = 0; k < runner->split.most && status == SIM_OK; k++) {
+        add_microbatch(runner, k, training);
+        if (meets_in_microbatch(passes, training))
+            status = segment_sync(runner);
+    }
+    return status;
+}
+
+/* Parameters kept on the host come before the pass; trained ones go back after it. */
+static double parameter_transfers_s(const struct training_plan *passes) {
+    if (passes->offload != TRAINING_OFFLOAD_PARAMETERS &&
+        passes->offload != TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS)
+        return 0.0;
+    return training_parameter_transfer_s(passes) * (passes->trained ? 2.0 : 1.0);
+}
+
+static size_t step_samples(const struct forecast_plan *plan) {
+    return (size_t)(plan->scenario->algorithm.prompts_per_step *
+                    plan->scenario->algorithm.samples_per_prompt);
+}
+
+static enum sim_status work_forward(struct forecast_runner *runner) {
+    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
+    segment_add_seconds(runner, parameter_transfers_s(passes));
+    enum sim_status status = add_microbatches(runner, 0, step_samples(runner->plan), false);
+    return status == SIM_OK ? segment_flush(runner, runner_phase_done) : status;
+}
+
+static enum sim_status add_minibatch(struct forecast_runner *runner, size_t first, size_t count) {
+    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
+    struct training_cost optimizer;
+    enum sim_status status = add_microbatches(runner, first, count, true);
+    if (status == SIM_OK)
+        status = segment_sync(runner);
+    training_optimizer(passes, &optimizer);
+    for (int rank = 0; rank < runner->plan->dp; rank++)
+        segment_add(runner, rank, &optimizer);
+    if (current(runner)->role == ALGORITHM_ROLE_ACTOR)
+        runner->measures->optimizer_steps++;
+    return status;
+}
+
+static enum sim_status work_update(struct forecast_runner *runner) {
+    const struct rlhfsim_scenario *scenario = runner->plan->scenario;
+    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
+    size_t size = (size_t)scenario->algorithm.minibatch_samples;
+    enum sim_status status = SIM_OK;
+    segment_add_seconds(runner, parameter_transfers_s(passes));
+    for (int64_t epoch = 0; epoch < scenario->algorithm.epochs; epoch++)
+        for (size_t first = 0; first < step_samples(runner->plan) && status == SIM_OK;
+             first += size)
+            status = add_minibatch(runner, first, size);
+    return status == SIM_OK ? segment_flush(runner, runner_phase_done) : status;
+}
+
+/* ---- rewards by a rule -------------------------------------------------------------------- */
+
+/* The samples are dealt out to the CPU workers of all nodes, each taking its share in turn. */
+static enum sim_status work_rule(struct forecast_runner *runner) {
+    const struct rlhfsim_scenario *scenario = runner->plan->scenario;
+    size_t workers = (size_t)(scenario->reward.workers * scenario->cluster.nodes);
+    size_t samples = step_samples(runner->plan);
+    sim_task_id barrier;
+    enum sim_status status = new_barrier(runner, runner_phase_done, &barrier);
+    for (size_t w = 0; w < workers && w < samples && status == SIM_OK; w++) {
+        size_t share = samples / workers + (w < samples % workers);
+        struct sim_task_spec spec = {.duration_ns =
+                                         sim_time_from_s((double)share * scenario->reward.sample_s),
+                                     .recorded = true,
+                                     .tag = tag_of(runner, 0.0, 0.0)};
+        sim_task_id task;
+        status = sim_task_new(runner->sim, &spec, &task);
+        if (status == SIM_OK)
+            status = sim_task_demand(
+                runner->sim, task,
+                runner->first_cpu + (uint32_t)(w % (size_t)scenario->cluster.nodes), 1);
+        if (status == SIM_OK)
+            status = sim_task_after(runner->sim, barrier, task);
+        if (status == SIM_OK)
+            sim_task_release(runner->sim, task);
+    }
+    if (status == SIM_OK)
+        sim_task_release(runner->sim, barrier);
+    return status;
+}
+
+static enum sim_status work_score(struct forecast_runner *runner) {
+    return runner->plan->present[ALGORITHM_ROLE_REWARD] ? work_forward(runner) : work_rule(runner);
+}
+
+/* ---- the engine --------------------------------------------------------------------------- */
+
+static void record_rollout(struct forecast_runner *runner, int replica,
+                           const struct generation_outcome *outcome) {
+    uint32_t tp = (uint32_t)runner->plan->generation.tp;
+    for (uint32_t gpu = 0; gpu < tp; gpu++) {
+        struct sim_span span = {.start = runner->phase_start,
+                                .end = sim_now(runner->sim),
+                                .resource = runner->first_gpu + (uint32_t)replica * tp + gpu,
+                                .tag = tag_of(runner, outcome->bytes, outcome->flops / tp)};
+        sim_recorder_span(runner->sim, &span);
+    }
+    runner->phase_busy_gpu_s += sim_time_to_s(sim_now(runner->sim) - runner->phase_start) * tp;
+    runner->measures->flops += outcome->flops;
+    runner->measures->preemptions += outcome->preemptions;
+}
+
+static void replica_done(struct sim *sim, void *subject, uint64_t replica,
+                         const struct generation_outcome *outcome) {
+    struct forecast_runner *runner = subject;
+    record_rollout(runner, (int)replica, outcome);
+    if (--runner->replicas_running == 0)
+        runner_phase_done(sim, runner, 0);
+}
+
+static void make_requests(struct forecast_runner *runner) {
+    const struct forecast_samples *samples = &runner->samples;
+    uint32_t copies = (uint32_t)runner->plan->scenario->algorithm.samples_per_prompt;
+    for (size_t i = 0; i < samples->sequences; i++)
+        runner->requests[i] = (struct generation_request){
+            .prompt_tokens = samples->prompt_tokens[i],
+            .response_tokens = samples->response_tokens[i],
+            .group = (uint32_t)i / copies,
+        };
+}
+
+/* Prompts are dealt out evenly before the rollout starts (all samples of a prompt to one replica),
+ * the first replicas taking one more when they do not divide. */
+static enum sim_status work_generate(struct forecast_runner *runner) {
+    const struct forecast_plan *plan = runner->plan;
+    size_t prompts = (size_t)plan->scenario->algorithm.prompts_per_step;
+    size_t copies = (size_t)plan->scenario->algorithm.samples_per_prompt;
+    size_t replicas = (size_t)plan->replicas, next = 0;
+    enum sim_status status = SIM_OK;
+    make_requests(runner);
+    runner->replicas_running = (int)(prompts < replicas ? prompts : replicas);
+    for (size_t r = 0; r < replicas && next < prompts && status == SIM_OK; r++) {
+        size_t share = prompts / replicas + (r < prompts % replicas);
+        status = generation_replica_start(runner->replicas[r], runner->requests + next * copies,
+                                          share * copies, replica_done, runner, (uint64_t)r);
+        next += share;
+    }
+    return status;
+}
+
+/* ---- what all GPUs do together ------------------------------------------------------------ */
+
+static enum sim_status work_everywhere(struct forecast_runner *runner, double seconds,
+                                       double bytes) {
+    sim_task_id task, barrier;
+    enum sim_status status = new_barrier(runner, runner_phase_done, &barrier);
+    if (status == SIM_OK)
+        status = add_gpu_task(runner, 0, (uint32_t)runner->plan->gpus, seconds, bytes, 0.0, &task);
+    if (status == SIM_OK)
+        status = sim_task_after(runner->sim, barrier, task);
+    if (status != SIM_OK)
+        return status;
+    sim_task_release(runner->sim, task);
+    sim_task_release(runner->sim, barrier);
+    return SIM_OK;
+}
+
+/* The GPUs wait while their states are written. */
+static enum sim_status work_checkpoint(struct forecast_runner *runner) {
+    const struct checkpoint_plan *checkpoint = &runner->plan->checkpoint;
+    struct sim_task_spec spec = {.duration_ns = sim_time_from_s(checkpoint_save_s(checkpoint)),
+                                 .recorded = true,
+                                 .tag = {.activity = ALGORITHM_PHASE_CHECKPOINT,
+                                         .owner = ALGORITHM_ROLE_ACTOR,
+                                         .step = (int32_t)runner->step,
+                                         .bytes = checkpoint->bytes},
+                                 .on_done = runner_phase_done,
+                                 .subject = runner};
+    sim_task_id task;
+    enum sim_status status = sim_task_new(runner->sim, &spec, &task);
+    if (status == SIM_OK)
+        status = sim_task_demand(runner->sim, task, runner->store, 1);
+    if (status == SIM_OK)
+        sim_task_release(runner->sim, task);
+    return status;
+}
+
+enum sim_status runner_work_start(struct forecast_runner *runner) {
+    const struct forecast_plan *plan = runner->plan;
+    if (runner->phase == plan->step_count)
+        return work_checkpoint(runner);
+    switch (current(runner)->work) {
+    case ALGORITHM_WORK_GENERATE:
+        return work_generate(runner);
+    case ALGORITHM_WORK_SLEEP:
+        return work_everywhere(runner, plan->sleep_s, 0.0);
+    case ALGORITHM_WORK_WAKE:
+        return work_everywhere(runner, plan->wake_s, 0.0);
+    case ALGORITHM_WORK_SCORE:
+        return work_score(runner);
+    case ALGORITHM_WORK_FORWARD:
+        return work_forward(runner);
+    case ALGORITHM_WORK_UPDATE:
+        return work_update(runner);
+    case ALGORITHM_WORK_SYNC:
+        return work_everywhere(runner, plan->sync_s, plan->sync_bytes);
+    }
+    CONTRACT(false, "a kind of work without a case");
+    return SIM_OK;
+}
