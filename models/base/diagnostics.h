@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_BASE_DIAGNOSTICS_H
+#define MODELS_BASE_DIAGNOSTICS_H
+
+/* What the readers of this library need of a list of errors beyond the public functions. */
+
+#include <rlhfsim/diagnostics.h>
+
+#include <stdbool.h>
+
+/* True when memory ran out while an error was added, so that the list is short of it. */
+bool base_diagnostics_lost(const struct rlhfsim_diagnostics *diagnostics);
+
+/* Brings the errors from index `first` on into reading order: by file (in the order in which the
+ * files were first named), line and column; errors of one place keep their order. */
+void base_diagnostics_sort(struct rlhfsim_diagnostics *diagnostics, size_t first);
+
+/* Keeps `limit` errors from index `first` on and puts one line in place of the others that says
+ * how many there were. */
+void base_diagnostics_truncate(struct rlhfsim_diagnostics *diagnostics, size_t first, size_t limit);
+
+#endif
