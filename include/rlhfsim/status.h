@@ -7,11 +7,8 @@
  * command line gives it, and its text, so that the three cannot drift apart.
  */
 
-#if defined(RLHFSIM_BUILDING_SHARED)
+/* Everything else of the library is hidden. */
 #define RLHFSIM_API __attribute__((visibility("default")))
-#else
-#define RLHFSIM_API
-#endif
 
 #define RLHFSIM_STATUS_MAP(XX)                                                       \
     XX(OK, 0, "done")                                                                \
