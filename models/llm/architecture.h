@@ -11,6 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Sizes that are accepted from users; with them no count below reaches 2^60. */
+#define LLM_LAYERS_LIMIT 4096
+#define LLM_HIDDEN_LIMIT 262144
+#define LLM_HEADS_LIMIT 4096
+#define LLM_HEAD_DIM_LIMIT 4096
+#define LLM_FFN_LIMIT 4194304
+#define LLM_VOCAB_LIMIT 67108864
+
 struct llm_architecture {
     char name[96];
     char family[32]; /* the config's model_type: "llama", "qwen2", ... */
