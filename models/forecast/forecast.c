@@ -124,9 +124,7 @@ static const char *static_provenance(const char *word) {
 }
 
 static void add_provenance(struct rlhfsim_summary *summary, const char *key, const char *word) {
-    CONTRACT(summary->provenance_count < RESULTS_PROVENANCE_LIMIT, "too many provenance keys");
-    summary->provenance[summary->provenance_count].key = key;
-    summary->provenance[summary->provenance_count++].value = static_provenance(word);
+    results_summary_add_provenance(summary, key, static_provenance(word));
 }
 
 static void fill_provenance(struct rlhfsim_summary *summary,
@@ -260,11 +258,9 @@ static void fill_rates(const struct figure_context *context, struct rlhfsim_summ
 static void fill_cost(const struct figure_context *context, struct rlhfsim_summary *summary) {
     summary->cost.total_usd = figure(context, total_usd, 0);
     summary->cost.formula_usd = figure(context, formula_usd, 0);
-    summary->cost.item_count = context->ledgers[0].count;
-    for (size_t i = 0; i < summary->cost.item_count; i++) {
-        summary->cost.item_names[i] = context->ledgers[0].items[i].item;
-        summary->cost.item_usd[i] = figure(context, item_usd, i);
-    }
+    for (size_t i = 0; i < context->ledgers[0].count; i++)
+        results_summary_add_item(summary, context->ledgers[0].items[i].item,
+                                 figure(context, item_usd, i));
 }
 
 static enum rlhfsim_status fill_limit(const struct figure_context *context,

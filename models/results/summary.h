@@ -5,6 +5,11 @@
 /*
  * The contents of summary.json in one struct. summary.c has one table of paths, kinds, units and
  * offsets; the JSON writer and the access by path both walk it, so they cannot disagree.
+ *
+ * Unknown is: a figure that is not `known`, a negative count, an empty text, a list without
+ * members, and the flag and capacity of `memory` while `memory.known` is false. In summary.json
+ * every key stands whatever is known; what is unknown is null (a run that does not fit has
+ * `"time": {"total_s": null, ...}`).
  */
 
 #include "models/algorithms/phase.h"
@@ -18,8 +23,11 @@ struct results_figure {
     double p10, p50, p90;
 };
 
-/* Type-7 quantiles of n >= 1 values, which are sorted in place. */
+/* The 0.1, 0.5 and 0.9 quantiles of n >= 1 finite values, which are sorted in place. Type 7 of
+ * Hyndman and Fan (1996): with h = (n - 1) p, linear between the order statistics floor(h) and
+ * floor(h) + 1 counted from 0. Equal values give exactly that value. */
 struct results_figure results_figure_of(double *values, size_t n);
+/* The same finite value three times. */
 struct results_figure results_figure_exact(double value);
 
 struct results_path_share {
@@ -28,6 +36,7 @@ struct results_path_share {
 };
 
 #define RESULTS_PROVENANCE_LIMIT 16
+#define RESULTS_PATH_SIZE 96
 
 struct rlhfsim_summary {
     char name[128];
@@ -57,9 +66,10 @@ struct rlhfsim_summary {
     } memory;
     struct {
         struct results_figure total_usd, formula_usd;
-        size_t item_count;
-        const char *item_names[COST_ITEMS]; /* of the ledger */
+        size_t item_count; /* filled by results_summary_add_item */
+        const char *item_names[COST_ITEMS];
         struct results_figure item_usd[COST_ITEMS];
+        char item_paths[COST_ITEMS][RESULTS_PATH_SIZE]; /* "cost.items_usd.NAME" */
     } cost;
     struct results_figure gpu_hours, idle_fraction;
     struct {
@@ -68,11 +78,20 @@ struct rlhfsim_summary {
     } limit;
     size_t critical_path_count;
     struct results_path_share critical_path[ALGORITHM_PHASE_COUNT];
-    int64_t events; /* below 0: unknown */
-    size_t provenance_count;
+    int64_t events;          /* below 0: unknown */
+    size_t provenance_count; /* filled by results_summary_add_provenance */
     struct {
-        const char *key, *value; /* static strings */
+        const char *key, *value;
+        char path[RESULTS_PATH_SIZE]; /* "provenance.KEY" */
     } provenance[RESULTS_PROVENANCE_LIMIT];
 };
+
+/* Append to the lists whose members have names. The strings must outlive the summary (those of the
+ * ledger and of the catalogs' provenance are static); at most COST_ITEMS and
+ * RESULTS_PROVENANCE_LIMIT members, names short enough for RESULTS_PATH_SIZE. */
+void results_summary_add_item(struct rlhfsim_summary *summary, const char *name,
+                              struct results_figure usd);
+void results_summary_add_provenance(struct rlhfsim_summary *summary, const char *key,
+                                    const char *value);
 
 #endif
