@@ -40,6 +40,8 @@ struct sim_memory_peak {
 };
 void sim_memory_context(struct sim *sim, uint32_t context);
 void sim_memory_peak(const struct sim *sim, sim_memory_id id, struct sim_memory_peak *peak);
+/* The first time that more than the capacity was held: false (and zeros) when it never was. */
+bool sim_memory_overflow(const struct sim *sim, sim_memory_id id, struct sim_memory_peak *first);
 double sim_memory_peak_held(const struct sim *sim, sim_memory_id id, uint32_t owner,
                             uint32_t category);
 

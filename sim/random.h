@@ -6,7 +6,8 @@
  * Random numbers by counter: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers:
  * as easy as 1, 2, 3", SC 2011). A number is a pure function of the seed and of what it is for
  * (purpose, replicate, and up to three indices such as iteration, prompt, sample), never of who
- * draws when: two configurations see the same lengths, and one more entity disturbs no other.
+ * draws when: two configurations see the same lengths, and one more entity disturbs no other. How
+ * a key is laid out over the words of the generator is said at the top of random.c.
  */
 
 #include <gsl/gsl_rng.h>
@@ -22,7 +23,8 @@ struct sim_random_key {
 /* The raw function: `counter` (4 words) under `key` (2 words) into `output` (4 words). */
 void sim_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t output[4]);
 
-/* One uniform variate in the open interval (0, 1), from 53 bits, for one draw by inversion. */
+/* One uniform variate in the open interval (0, 1), an odd multiple of 2^-53, for one draw by
+ * inversion. A pure function of the key. */
 double sim_random_uniform(const struct sim_random_key *key);
 
 /* The same generator as a gsl_rng_type, for gsl_ran_* and the like: a stream of its own keyed by
