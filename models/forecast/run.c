@@ -295,8 +295,21 @@ static enum rlhfsim_status report_deadlock(const struct forecast_runner *runner,
                                    "the simulation stopped with unfinished tasks:\n%s", report);
 }
 
+/* Little's law, L = lambda W, as an identity over a run that has emptied: the time integral of the
+ * tasks at a resource is the sum of their sojourns. */
+static void check_littles_law(const struct sim *sim) {
+    for (sim_resource_id id = 0; id < sim_resource_count(sim); id++) {
+        struct sim_resource_statistics s;
+        sim_resource_statistics(sim, id, &s);
+        CONTRACT(fabs(s.system_integral_ns - s.sojourn_total_ns) <=
+                     1e-9 * fmax(1.0, s.sojourn_total_ns),
+                 "Little's law does not hold");
+    }
+}
+
 static void measure_end(struct forecast_runner *runner) {
     struct forecast_measures *measures = runner->measures;
+    check_littles_law(runner->sim);
     account_storage(runner, false);
     measures->steps = runner->step;
     measures->total_s = sim_time_to_s(sim_now(runner->sim));

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/*
+ * A whole run against sums made by hand: with fixed lengths nothing waits and nothing is random, so
+ * every phase has a closed form in the pure functions of the physics.
+ */
+
+#include "models/forecast/run.h"
+#include "tests/scenarios.h"
+#include "tests/testing.h"
+
+#include <stdlib.h>
+
+#define GRPO "scenarios/grpo-qwen2.5-7b-8xh100.yaml"
+#define PPO "scenarios/ppo-llama2-7b-8xa100.yaml"
+#define DPO "scenarios/dpo-llama2-7b-8xa100.yaml"
+
+/* 16 prompts x 4 samples of 128 + 256 tokens on 8 ranks: 8 samples a rank, micro-batches of 4. */
+static const char *const fixed_lengths[] = {"steps=3",
+                                            "algorithm.prompts_per_step=16",
+                                            "algorithm.samples_per_prompt=4",
+                                            "algorithm.minibatch_samples=32",
+                                            "algorithm.kl=loss",
+                                            "training.tp=1",
+                                            "training.zero_stage=3",
+                                            "training.packing=false",
+                                            "training.microbatch_tokens=null",
+                                            "training.microbatch_samples=4",
+                                            "rollout.tp=1",
+                                            "rollout.max_new_tokens=256",
+                                            "rollout.prompt_tokens={law: fixed, mean: 128}",
+                                            "rollout.response_tokens={law: fixed, mean: 256}",
+                                            "checkpoint.every_steps=0",
+                                            NULL};
+
+static struct forecast_measures run(const struct forecast_plan *plan, int64_t steps,
+                                    uint32_t replicate) {
+    struct forecast_run_options options = {.steps = steps, .replicate = replicate};
+    struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
+    struct forecast_measures measures;
+    ck_assert_int_eq(forecast_run(plan, &options, diagnostics, &measures), RLHFSIM_OK);
+    rlhfsim_diagnostics_free(diagnostics);
+    return measures;
+}
+
+static struct llm_batch sequences(double count, double tokens) {
+    return (struct llm_batch){.sequences = count,
+                              .tokens = count * tokens,
+                              .score_pairs = count * tokens * (tokens + 1.0) / 2.0,
+                              .logit_tokens = count * tokens};
+}
+
+static double rollout_s(const struct forecast_plan *plan) {
+    struct generation_request requests[8];
+    struct generation_outcome outcome;
+    struct sim *sim = sim_new(NULL);
+    struct generation_replica *replica = generation_replica_new(sim, &plan->generation);
+    for (uint32_t i = 0; i < 8; i++) /* two prompts a replica */
+        requests[i] = (struct generation_request){128, 256, i / 4};
+    ck_assert_int_eq(generation_replica_solve(replica, requests, 8, &outcome), SIM_OK);
+    generation_replica_free(replica);
+    sim_free(sim);
+    return outcome.makespan_s;
+}
+
+START_TEST(fixed_lengths_have_closed_forms) {
+    struct rlhfsim_scenario *scenario = testing_scenario(GRPO, fixed_lengths);
+    struct forecast_plan plan;
+    forecast_plan_make(scenario, &plan);
+    struct forecast_measures m = run(&plan, 3, 0);
+    const struct training_plan *actor = &plan.passes[ALGORITHM_ROLE_ACTOR];
+    struct llm_batch batch = sequences(4.0, 384.0);
+    struct training_cost forward, train, optimizer;
+    training_forward(actor, &batch, &forward);
+    training_forward_backward(actor, &batch, true, &train);
+    training_optimizer(actor, &optimizer);
+    /* A rank has 8 samples a step: two micro-batches, in two optimizer steps of one each. */
+    assert_relative(m.phase_s[ALGORITHM_PHASE_ACTOR_LOGPROB], 3 * 2 * forward.total_s, 1e-7);
+    assert_relative(m.phase_s[ALGORITHM_PHASE_ACTOR_UPDATE],
+                    3 * 2 * (train.total_s + optimizer.total_s), 1e-7);
+    assert_relative(m.phase_s[ALGORITHM_PHASE_ROLLOUT], 3 * rollout_s(&plan), 1e-7);
+    assert_relative(m.phase_s[ALGORITHM_PHASE_TRANSITION], 3 * (plan.sleep_s + plan.wake_s), 1e-7);
+    assert_relative(m.phase_s[ALGORITHM_PHASE_WEIGHT_SYNC], 3 * plan.sync_s, 1e-7);
+    ck_assert_double_eq(m.phase_s[ALGORITHM_PHASE_VALUES], 0.0);
+    ck_assert_double_eq(m.phase_s[ALGORITHM_PHASE_CRITIC_UPDATE], 0.0);
+    ck_assert_int_eq(m.optimizer_steps, 3 * 2);
+    ck_assert_double_eq(m.samples, 3 * 64.0);
+    ck_assert_double_eq(m.tokens, 3 * 64.0 * 384.0);
+    /* 6 FLOPs a weight and token, and 12 x pairs x width for attention, see llm/work.h. */
+    double flops = 3.0 * llm_forward_flops(actor->architecture, LLM_HEAD_VOCABULARY, &batch);
+    assert_relative(m.training_flops, 3 * 16 * flops, 1e-12);
+    rlhfsim_scenario_free(scenario);
+}
+END_TEST
+
+/* The run is its phases and nothing else, and GPUs are busy no longer than it lasts. */
+START_TEST(phases_add_up) {
+    static const char *const paths[] = {PPO, DPO, GRPO};
+    static const char *const short_run[] = {"steps=4", NULL};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct rlhfsim_scenario *scenario = testing_scenario(paths[i], short_run);
+        struct forecast_plan plan;
+        forecast_plan_make(scenario, &plan);
+        struct forecast_measures m = run(&plan, 4, 0);
+        double sum_s = 0.0;
+        for (int phase = 0; phase < ALGORITHM_PHASE_COUNT; phase++)
+            sum_s += m.phase_s[phase];
+        assert_relative(m.total_s, sum_s, 1e-12);
+        ck_assert_double_gt(m.busy_gpu_s, 0.0);
+        ck_assert_double_le(m.busy_gpu_s, m.total_s * plan.gpus * (1.0 + 1e-12));
+        rlhfsim_scenario_free(scenario);
+    }
+}
+END_TEST
+
+/* Each step is the same work: twice the steps of a fixed-length run take twice as long. */
+START_TEST(steps_are_independent) {
+    static const char *const more[] = {"steps=6", NULL};
+    const char *sets[32];
+    size_t n = 0;
+    for (; fixed_lengths[n] != NULL; n++)
+        sets[n] = fixed_lengths[n];
+    sets[n++] = more[0];
+    sets[n] = NULL;
+    struct rlhfsim_scenario *scenario = testing_scenario(GRPO, sets);
+    struct forecast_plan plan;
+    forecast_plan_make(scenario, &plan);
+    double three_s = run(&plan, 3, 0).total_s, six_s = run(&plan, 6, 0).total_s;
+    assert_relative(six_s, 2.0 * three_s, 1e-9);
+    rlhfsim_scenario_free(scenario);
+}
+END_TEST
+
+/* Replicates differ in their lengths, the same replicate does not. */
+START_TEST(replicates_differ) {
+    static const char *const short_run[] = {"steps=4", NULL};
+    struct rlhfsim_scenario *scenario = testing_scenario(PPO, short_run);
+    struct forecast_plan plan;
+    forecast_plan_make(scenario, &plan);
+    struct forecast_measures a = run(&plan, 4, 0), b = run(&plan, 4, 0), c = run(&plan, 4, 1);
+    ck_assert(a.total_s == b.total_s && a.response_tokens == b.response_tokens);
+    ck_assert(a.total_s != c.total_s && a.response_tokens != c.response_tokens);
+    rlhfsim_scenario_free(scenario);
+}
+END_TEST
+
+/* Saves: after every 3rd of 8 steps and after the last, so 3 in all; the two newest are kept. */
+START_TEST(checkpoints_are_saved_and_kept) {
+    const char *sets[32];
+    size_t n = 0;
+    for (; fixed_lengths[n] != NULL; n++)
+        sets[n] = fixed_lengths[n];
+    sets[n++] = "steps=8";
+    sets[n++] = "checkpoint.every_steps=3";
+    sets[n++] = "checkpoint.keep=2";
+    sets[n] = NULL;
+    struct rlhfsim_scenario *scenario = testing_scenario(GRPO, sets);
+    struct forecast_plan plan;
+    forecast_plan_make(scenario, &plan);
+    struct forecast_measures m = run(&plan, 8, 0);
+    double save_s = checkpoint_save_s(&plan.checkpoint);
+    double step_s = (m.total_s - 3 * save_s) / 8;
+    assert_relative(m.phase_s[ALGORITHM_PHASE_CHECKPOINT], 3 * save_s, 1e-7);
+    ck_assert_double_eq(m.stored_bytes, 2 * plan.checkpoint.bytes);
+    /* One is there from the end of the first save, for 3 steps and a save; then two, for 2 steps
+     * and a save. */
+    double byte_s = plan.checkpoint.bytes * (3 * step_s + save_s + 2 * (2 * step_s + save_s));
+    assert_relative(m.storage_byte_s, byte_s, 1e-6);
+    rlhfsim_scenario_free(scenario);
+}
+END_TEST
+
+/* A precomputed reference goes once over all pairs, not once an epoch. */
+START_TEST(precomputed_reference_passes_once) {
+    static const char *const every[] = {"dataset.pairs=256",
+                                        "dataset.epochs=3",
+                                        "algorithm.minibatch_samples=64",
+                                        "rollout.prompt_tokens={law: fixed, mean: 128}",
+                                        "rollout.response_tokens={law: fixed, mean: 256}",
+                                        NULL};
+    static const char *const once[] = {"dataset.pairs=256",
+                                       "dataset.epochs=3",
+                                       "algorithm.minibatch_samples=64",
+                                       "rollout.prompt_tokens={law: fixed, mean: 128}",
+                                       "rollout.response_tokens={law: fixed, mean: 256}",
+                                       "algorithm.reference_logprobs=precomputed",
+                                       NULL};
+    struct rlhfsim_scenario *a = testing_scenario(DPO, every), *b = testing_scenario(DPO, once);
+    struct forecast_plan plan_a, plan_b;
+    forecast_plan_make(a, &plan_a);
+    forecast_plan_make(b, &plan_b);
+    struct forecast_measures every_step = run(&plan_a, 12, 0), before = run(&plan_b, 12, 0);
+    assert_relative(every_step.phase_s[ALGORITHM_PHASE_REFERENCE_LOGPROB],
+                    3.0 * before.phase_s[ALGORITHM_PHASE_REFERENCE_LOGPROB], 1e-6);
+    ck_assert_double_eq(every_step.phase_s[ALGORITHM_PHASE_ACTOR_UPDATE],
+                        before.phase_s[ALGORITHM_PHASE_ACTOR_UPDATE]);
+    ck_assert_double_le(forecast_gpu_peak(&plan_b).bytes, forecast_gpu_peak(&plan_a).bytes);
+    rlhfsim_scenario_free(a);
+    rlhfsim_scenario_free(b);
+}
+END_TEST
+
+static Suite *run_suite(void) {
+    Suite *suite = suite_create("forecast/run");
+    TCase *tcase = tcase_create("run");
+    tcase_add_test(tcase, fixed_lengths_have_closed_forms);
+    tcase_add_test(tcase, phases_add_up);
+    tcase_add_test(tcase, steps_are_independent);
+    tcase_add_test(tcase, replicates_differ);
+    tcase_add_test(tcase, checkpoints_are_saved_and_kept);
+    tcase_add_test(tcase, precomputed_reference_passes_once);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TESTING_MAIN(run_suite)

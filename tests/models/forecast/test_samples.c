@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/* The sequences of a step are the same for every plan, and cutting them into micro-batches loses
+ * none. */
+
+#include "models/forecast/samples.h"
+#include "tests/scenarios.h"
+#include "tests/testing.h"
+
+#define PPO "scenarios/ppo-llama2-7b-8xa100.yaml"
+#define GRPO "scenarios/grpo-qwen2.5-7b-8xh100.yaml"
+#define DPO "scenarios/dpo-llama2-7b-8xa100.yaml"
+
+struct drawn {
+    struct rlhfsim_scenario *scenario;
+    struct forecast_plan plan;
+    struct forecast_samples samples;
+    struct forecast_split split;
+};
+
+static void draw(struct drawn *drawn, const char *path, const char *const *sets, int64_t step) {
+    drawn->scenario = testing_scenario(path, sets);
+    forecast_plan_make(drawn->scenario, &drawn->plan);
+    ck_assert_int_eq(forecast_samples_new(&drawn->plan, &drawn->samples), RLHFSIM_OK);
+    ck_assert_int_eq(forecast_split_new(&drawn->plan, &drawn->split), RLHFSIM_OK);
+    forecast_samples_draw(&drawn->plan, 0, step, &drawn->samples);
+}
+
+static void drop(struct drawn *drawn) {
+    forecast_samples_free(&drawn->samples);
+    forecast_split_free(&drawn->split);
+    rlhfsim_scenario_free(drawn->scenario);
+}
+
+/* Another way to train the same samples does not change them: common random numbers. */
+START_TEST(lengths_belong_to_prompts) {
+    static const char *const other[] = {"training.zero_stage=1", "training.recompute=none",
+                                        "rollout.max_num_seqs=16", NULL};
+    struct drawn a, b;
+    draw(&a, PPO, NULL, 3);
+    draw(&b, PPO, other, 3);
+    ck_assert_uint_eq(a.samples.sequences, b.samples.sequences);
+    for (size_t i = 0; i < a.samples.sequences; i++) {
+        ck_assert_uint_eq(a.samples.prompt_tokens[i], b.samples.prompt_tokens[i]);
+        ck_assert_uint_eq(a.samples.response_tokens[i], b.samples.response_tokens[i]);
+    }
+    drop(&a);
+    drop(&b);
+}
+END_TEST
+
+/* Samples of one prompt share the prompt and differ in their responses; the first K of 2K samples
+ * are those of K. */
+START_TEST(more_samples_keep_the_first) {
+    static const char *const few[] = {"algorithm.samples_per_prompt=2",
+                                      "algorithm.minibatch_samples=16",
+                                      "algorithm.prompts_per_step=16", NULL};
+    static const char *const many[] = {"algorithm.samples_per_prompt=4",
+                                       "algorithm.minibatch_samples=16",
+                                       "algorithm.prompts_per_step=16", NULL};
+    struct drawn a, b;
+    draw(&a, GRPO, few, 1);
+    draw(&b, GRPO, many, 1);
+    for (size_t prompt = 0; prompt < 16; prompt++) {
+        for (size_t k = 0; k < 2; k++) {
+            ck_assert_uint_eq(a.samples.response_tokens[2 * prompt + k],
+                              b.samples.response_tokens[4 * prompt + k]);
+            ck_assert_uint_eq(a.samples.prompt_tokens[2 * prompt + k],
+                              b.samples.prompt_tokens[4 * prompt]);
+        }
+    }
+    drop(&a);
+    drop(&b);
+}
+END_TEST
+
+/* The second pass over a data set of pairs meets the pairs of the first again. */
+START_TEST(epochs_repeat_the_data) {
+    static const char *const small[] = {"dataset.pairs=64", "dataset.epochs=2",
+                                        "algorithm.minibatch_samples=32", NULL};
+    struct drawn a, b;
+    draw(&a, DPO, small, 1);
+    draw(&b, DPO, small, 3);
+    ck_assert_uint_eq(a.samples.sequences, 64);
+    for (size_t i = 0; i < a.samples.sequences; i++) {
+        ck_assert_uint_eq(a.samples.prompt_tokens[i], b.samples.prompt_tokens[i]);
+        ck_assert_uint_eq(a.samples.response_tokens[i], b.samples.response_tokens[i]);
+    }
+    drop(&a);
+    drop(&b);
+}
+END_TEST
+
+static double all_tokens(const struct forecast_samples *samples) {
+    double tokens = 0.0;
+    for (size_t i = 0; i < samples->sequences; i++)
+        tokens += samples->prompt_tokens[i] + samples->response_tokens[i];
+    return tokens;
+}
+
+static struct llm_batch split_sum(const struct forecast_plan *plan,
+                                  const struct forecast_split *split) {
+    struct llm_batch sum = {0};
+    for (int rank = 0; rank < plan->dp; rank++) {
+        for (size_t k = 0; k < split->counts[rank]; k++) {
+            const struct llm_batch *batch = &split->batches[(size_t)rank * split->stride + k];
+            sum.sequences += batch->sequences;
+            sum.tokens += batch->tokens;
+            sum.score_pairs += batch->score_pairs;
+        }
+    }
+    return sum;
+}
+
+/* Packing counts every token once and fills no bin beyond its budget. */
+START_TEST(packing_loses_nothing) {
+    static const char *const packed[] = {"training.microbatch_samples=null",
+                                         "training.microbatch_tokens=8192", "training.packing=true",
+                                         NULL};
+    struct drawn drawn;
+    double pairs = 0.0;
+    draw(&drawn, PPO, packed, 2);
+    forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.sequences, &drawn.split);
+    struct llm_batch sum = split_sum(&drawn.plan, &drawn.split);
+    for (size_t i = 0; i < drawn.samples.sequences; i++) {
+        double n = drawn.samples.prompt_tokens[i] + drawn.samples.response_tokens[i];
+        pairs += n * (n + 1.0) / 2.0; /* token i sees i tokens */
+    }
+    ck_assert_double_eq(sum.sequences, (double)drawn.samples.sequences);
+    ck_assert_double_eq(sum.tokens, all_tokens(&drawn.samples));
+    ck_assert_double_eq(sum.score_pairs, pairs);
+    for (int rank = 0; rank < drawn.plan.dp; rank++)
+        for (size_t k = 0; k < drawn.split.counts[rank]; k++)
+            ck_assert_double_le(drawn.split.batches[(size_t)rank * drawn.split.stride + k].tokens,
+                                8192.0);
+    drop(&drawn);
+}
+END_TEST
+
+/* Without packing every sequence of a rollout is as long as the longest can be. */
+START_TEST(padding_fills_to_the_caps) {
+    static const char *const padded[] = {"training.packing=false", NULL};
+    struct drawn drawn;
+    draw(&drawn, PPO, padded, 2);
+    forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.sequences, &drawn.split);
+    struct llm_batch sum = split_sum(&drawn.plan, &drawn.split);
+    double longest = (double)(drawn.plan.prompt_limit + drawn.plan.response_limit);
+    ck_assert_double_eq(sum.tokens, longest * (double)drawn.samples.sequences);
+    drop(&drawn);
+}
+END_TEST
+
+static Suite *samples_suite(void) {
+    Suite *suite = suite_create("forecast/samples");
+    TCase *tcase = tcase_create("samples");
+    tcase_add_test(tcase, lengths_belong_to_prompts);
+    tcase_add_test(tcase, more_samples_keep_the_first);
+    tcase_add_test(tcase, epochs_repeat_the_data);
+    tcase_add_test(tcase, packing_loses_nothing);
+    tcase_add_test(tcase, padding_fills_to_the_caps);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TESTING_MAIN(samples_suite)
