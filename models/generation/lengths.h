@@ -9,6 +9,10 @@
  * moments are those of what is seen, min(X, limit), unless `uncut` says that they are of the law
  * before the cut. Of two logarithmic widths that fit a mean and a p99 the smaller is taken; a p99
  * that no width can reach is an error with the feasible range.
+ *
+ * Lengths are whole tokens: X is rounded to the nearest, and what is below 1 becomes 1. Rounding
+ * leaves the mean as it is while most of the law is above a few tokens (a mean of 20 with a p99 of
+ * 60 moves by less than 0.01 %).
  */
 
 #include <rlhfsim/diagnostics.h>
@@ -29,10 +33,12 @@ struct generation_length_moments {
 struct generation_lengths {
     enum generation_length_law law;
     double mu, sigma; /* of ln X; fixed: mu = ln(mean), sigma = 0 */
-    double limit;
+    double median;    /* exp(mu), kept so that a fixed length is exact */
+    double limit;     /* 0: none */
 };
 
-/* Fits the law. False with a message in `message` (of `size` bytes) that says what was expected. */
+/* Fits the law. False with a message in `message` (of `size` bytes, always terminated) that says
+ * what was expected. The message names the moments ("mean", "p99"), not the user's key. */
 bool generation_lengths_fit(const struct generation_length_moments *moments,
                             struct generation_lengths *lengths, char *message, size_t size);
 
