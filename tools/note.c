@@ -138,6 +138,7 @@ static void throughput_line(struct page *page, const struct rlhfsim_summary *sum
         text_figure(&training, text_percent).chars, text_figure(&overall, text_percent).chars);
 }
 
+/* The gain is what the run's time loses when the resource alone is 10 % faster. */
 static void limit_line(struct page *page, const struct rlhfsim_summary *summary) {
     struct rlhfsim_value resource = verdict_value(summary, "limit.resource");
     struct rlhfsim_value gain = verdict_value(summary, "limit.gain_fraction");
@@ -145,8 +146,8 @@ static void limit_line(struct page *page, const struct rlhfsim_summary *summary)
         return;
     page_label(page, "Limit");
     page_words(page, "%s", resource.text);
-    if (is_known(&gain))
-        page_words(page, "; twice as much of it would shorten the run by %s",
+    if (verdict_middle(&gain, 0) > 0)
+        page_words(page, ": 10 %% faster, it would shorten the run by %s",
                    text_figure(&gain, text_percent).chars);
     page_end(page);
 }

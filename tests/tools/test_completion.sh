@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The completion offers what the program's --help lists.
+source tests/tools/lib.sh
+source tools/rlhfsim-completion.bash
+
+# The words offered for a command line whose last word is being typed, sorted, on one line.
+offered() {
+    COMP_WORDS=("$program" "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _rlhfsim
+    printf '%s\n' "${COMPREPLY[@]}" | sort | xargs
+}
+
+expect_offered() {
+    local wanted=$1 found
+    shift
+    ran="completion of: $*"
+    : >"$scratch/stdout"
+    : >"$scratch/stderr"
+    found=$(offered "$@")
+    [[ $found == "$wanted" ]] || fail "offers '$found', expected '$wanted'"
+}
+
+expect_offered "check run" ""
+expect_offered "check" "c"
+expect_offered "--help --usage --version" "--"
+expect_offered "--seed --set" run "--se"
+expect_offered "--out" run a.yaml "--o"
+expect_offered "" check a.yaml "--o"
+expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
+
+mkdir "$scratch/work" "$scratch/work/folder"
+touch "$scratch/work/a.yaml" "$scratch/work/b.yml" "$scratch/work/c.txt"
+cd "$scratch/work"
+expect_offered "a.yaml b.yml folder" run ""
+expect_offered "folder" run a.yaml --out ""
+expect_offered "" run a.yaml --seed ""
+
+finish

@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What run and check leave behind: which files, the same bytes for the same seed, nothing at all
+# after a mistake, a failure of the machine or an interruption.
+source tests/tools/lib.sh
+scenario=scenarios/ppo-llama2-7b-8xa100.yaml
+few=(--set steps=2 --replicates 2)
+all_files=(summary.json timeline.csv phases.csv memory.csv cost.csv trace.json)
+# Adam's states of both trained models, not divided over the GPUs: 2 x 7e9 x 16 bytes > 80 GB.
+too_big=(--set training.zero_stage=0)
+
+# ---- a run --------------------------------------------------------------------------------------
+rlhfsim run "$scenario" "${few[@]}" --out "$scratch/a"
+expect_status 0
+expect_empty stderr
+expect_files "$scratch/a" "${all_files[@]}"
+for label in Time Money Memory Step Idle Samples Steps Throughput Limit Sources; do
+    grep -q "^$label " "$scratch/stdout" || fail "the note lacks $label"
+done
+cp "$scratch/stdout" "$scratch/note"
+
+# Options may stand before the scenario as well; a folder that is there is written into.
+rlhfsim run --out "$scratch/a" "${few[@]}" "$scenario"
+expect_status 0
+expect_files "$scratch/a" "${all_files[@]}"
+
+# --json prints what summary.json holds, and --out does not change the answer.
+rlhfsim run "$scenario" "${few[@]}" --json
+expect_status 0
+try diff "$scratch/stdout" "$scratch/a/summary.json"
+expect_status 0
+
+# ---- the same seed, the same bytes; another seed, others -------------------------------------------
+rlhfsim run "$scenario" "${few[@]}" --out "$scratch/b"
+expect_status 0
+try diff "$scratch/stdout" "$scratch/note"
+expect_status 0
+try diff -r "$scratch/a" "$scratch/b"
+expect_status 0
+for seed in 1 18446744073709551615; do
+    rlhfsim run "$scenario" "${few[@]}" --seed "$seed" --out "$scratch/seed$seed"
+    expect_status 0
+    try cmp -s "$scratch/a/timeline.csv" "$scratch/seed$seed/timeline.csv"
+    expect_status 1
+done
+try cmp -s "$scratch/seed1/timeline.csv" "$scratch/seed18446744073709551615/timeline.csv"
+expect_status 1
+# --set reaches the same seed by the other door.
+rlhfsim run "$scenario" "${few[@]}" --set seed=1 --out "$scratch/set"
+expect_status 0
+try diff -r "$scratch/seed1" "$scratch/set"
+expect_status 0
+
+# ---- what does not fit ------------------------------------------------------------------------------
+rlhfsim check "$scenario" "${too_big[@]}"
+expect_status 1
+expect_stdout "DOES NOT FIT"
+expect_empty stderr
+rlhfsim check "$scenario" "${too_big[@]}" --ignore-memory
+expect_status 0
+expect_stdout "DOES NOT FIT"
+rlhfsim run "$scenario" "${few[@]}" "${too_big[@]}" --out "$scratch/big"
+expect_status 1
+expect_stdout "DOES NOT FIT"
+expect_stdout "GiB) are missing"
+! grep -qE '^(Time|Money|Step) ' "$scratch/stdout" || fail "time or price of an infeasible run"
+! grep -q USD "$scratch/stdout" || fail "a price of an infeasible run"
+expect_files "$scratch/big" summary.json memory.csv
+rlhfsim run "$scenario" "${few[@]}" "${too_big[@]}" --json
+expect_status 1
+try diff "$scratch/stdout" "$scratch/big/summary.json"
+expect_status 0
+rlhfsim run "$scenario" "${few[@]}" "${too_big[@]}" --ignore-memory --out "$scratch/forced"
+expect_status 0
+expect_stdout "DOES NOT FIT"
+grep -q '^Time ' "$scratch/stdout" || fail "--ignore-memory gives no time"
+expect_files "$scratch/forced" "${all_files[@]}"
+
+# ---- check ------------------------------------------------------------------------------------------
+rlhfsim check "$scenario"
+expect_status 0
+expect_stdout "fits:"
+# 2 x 32000 x 4096 + 32 x (4 x 4096^2 + 3 x 4096 x 11008 + 2 x 4096) + 4096; the critic's head is one
+# row of 4096 in place of 32000.
+expect_stdout "6,738,415,616 parameters"
+expect_stdout "6,607,347,712 parameters"
+! grep -qE '^(Time|Money) ' "$scratch/stdout" || fail "check gives a time or a price"
+
+# ---- mistakes: exit 2, where, what, what is nearest; nothing is written -----------------------------
+for command in check "run --out $scratch/none"; do
+    # "training.zero_stag" is wrong from its second part on, the value 9 stands in column 21.
+    # shellcheck disable=SC2086
+    rlhfsim $command "$scenario" --set training.zero_stag=1 --set training.zero_stage=9
+    expect_status 2
+    expect_empty stdout
+    expect_stderr "--set:1:10: error: "
+    expect_stderr "zero_stage"
+    expect_stderr "--set:1:21: error: "
+    # shellcheck disable=SC2086
+    rlhfsim $command "$scenario" --set novalue
+    expect_status 2
+    expect_stderr "--set:1:"
+    # All mistakes of a file are said at once, each where it stands.
+    printf 'name: x\nseed: -1\nnonsense: 1\n' >"$scratch/bad.yaml"
+    # shellcheck disable=SC2086
+    rlhfsim $command "$scratch/bad.yaml"
+    expect_status 2
+    expect_stderr "$scratch/bad.yaml:2:7: error: "
+    expect_stderr "$scratch/bad.yaml:3:1: error: "
+    expect_empty stdout
+done
+expect_absent "$scratch/none"
+
+# ---- the machine fails: exit 3, nothing is left ----------------------------------------------------
+rlhfsim run "$scratch/absent.yaml"
+expect_status 3
+expect_stderr "$scratch/absent.yaml"
+touch "$scratch/file"
+rlhfsim run "$scenario" "${few[@]}" --out "$scratch/file/below"
+expect_status 3
+expect_stderr "$scratch/file"
+expect_empty stdout
+# Files may grow to 1024 bytes and no further (the signal of that limit is ignored).
+try bash -c 'trap "" XFSZ; ulimit -f 1; "$@"' bash "$program" run "$scenario" "${few[@]}" \
+    --out "$scratch/small" --quiet
+expect_status 3
+grep -q 'error: ' "$scratch/stderr" || fail "no message"
+[[ ! -e $scratch/small ]] || expect_files "$scratch/small"
+
+# ---- interrupted: 130, nothing is left -------------------------------------------------------------
+ran="an interrupted run"
+mkdir "$scratch/stopped"
+"$program" run "$scenario" --replicates 100000 --out "$scratch/stopped" \
+    >"$scratch/stdout" 2>"$scratch/stderr" &
+process=$!
+sleep 2
+kill -TERM "$process"
+status=0
+wait "$process" || status=$?
+expect_status 130
+expect_stderr "interrupted"
+expect_empty stdout
+expect_files "$scratch/stopped"
+
+finish
