@@ -12,8 +12,8 @@
 
 enum training_recompute {
     TRAINING_RECOMPUTE_NONE,
-    TRAINING_RECOMPUTE_SELECTIVE,
-    TRAINING_RECOMPUTE_FULL
+    TRAINING_RECOMPUTE_SELECTIVE, /* matrix products are kept; attention and the rest made again */
+    TRAINING_RECOMPUTE_FULL       /* only the input of each block is kept */
 };
 
 /* What is kept in host memory while it is not needed. */
@@ -46,8 +46,39 @@ struct training_plan {
     struct training_software software;
 };
 
+/* The ZeRO stage from which each of these is divided by the data-parallel ranks. */
+enum training_sharded {
+    TRAINING_SHARDED_OPTIMIZER = 1,
+    TRAINING_SHARDED_GRADIENTS = 2,
+    TRAINING_SHARDED_WEIGHTS = 3
+};
+
 /* "none", "selective", "full"; "none", "optimizer", "parameters", "optimizer+parameters". */
 const char *training_recompute_name(enum training_recompute recompute);
 const char *training_offload_name(enum training_offload offload);
+bool training_offloads_optimizer(const struct training_plan *plan);
+bool training_offloads_parameters(const struct training_plan *plan);
+
+/* The three kinds of block that a pass goes through: the embedding, `layers` equal ones, and the
+ * head with the final norm. A tied head owns no weights of its own. */
+enum training_part { TRAINING_EMBEDDING, TRAINING_LAYER, TRAINING_HEAD, TRAINING_PARTS };
+
+/* Parameters of one block of a kind, adapters included, over all its tensor-parallel ranks; and how
+ * many of them are trained (all, the adapters of a LoRA, or none of a frozen model). */
+double training_part_parameters(const struct training_plan *plan, enum training_part part);
+double training_part_trained_parameters(const struct training_plan *plan, enum training_part part);
+
+/* The same over the whole model. */
+double training_parameters(const struct training_plan *plan);
+double training_trained_parameters(const struct training_plan *plan);
+
+/* GPUs that share one copy: tp, times dp where the plan's ZeRO stage shards it. Norms, which every
+ * tensor-parallel rank holds whole, are counted as divided: under 0.01 % of a model. */
+double training_shards(const struct training_plan *plan, enum training_sharded sharded);
+
+/* Bytes of a weight, a gradient and an activation: 2, in fp32 4 (fp8 is a format of matrix products
+ * only). Of the fp32 master copy beside a weight: 4, in fp32 none. */
+double training_element_bytes(const struct training_plan *plan);
+double training_master_bytes(const struct training_plan *plan);
 
 #endif
