@@ -7,8 +7,15 @@
  *
  *     t = pause + tensors x a + bytes x (1/gather + 1/wire + 1/load)
  *
- * by mechanism. Mechanisms are const tables found by name (`in_place`, `ipc_bucket`,
- * `gather_broadcast`, `adapters_only`): which of the terms exist, and which link is the wire.
+ * by mechanism. Mechanisms are const tables found by name: which of the terms exist, and which link
+ * is the wire.
+ *
+ *     in_place          gather
+ *     ipc_bucket        gather + load of 1/tp of the bytes on each GPU
+ *     gather_broadcast  gather + wire (one sender's share of the NICs) + load of 1/tp of the bytes
+ *     adapters_only     gather + load of all bytes
+ *
+ * The gather is an all-gather over the trainer's ranks (network/collective.h).
  */
 
 #include "models/hardware/cluster.h"
@@ -16,23 +23,25 @@
 
 /* The software's share, from the framework's catalog row. */
 struct network_weight_sync_cost {
-    double pause_s;                    /* once a sync */
-    double tensor_s;                   /* per tensor */
-    double load_bandwidth_bytes_per_s; /* the engine's load_weights, per GPU */
+    double pause_s;  /* once a sync */
+    double tensor_s; /* per tensor */
+    double
+        load_bandwidth_bytes_per_s; /* the engine's load_weights, per GPU; above 0 but in place */
 };
 
 struct network_weight_sync_request {
     const struct hardware_cluster *cluster;
     double total_bytes; /* of the whole model in the engine's precision (or of the adapters) */
-    double tensors;
-    int trainer_ranks; /* GPUs over which one copy is sharded */
-    int engine_tp;     /* GPUs of one engine replica */
+    double tensors;     /* walked through one by one: llm_tensors, or llm_lora_tensors */
+    int trainer_ranks;  /* GPUs over which one copy is sharded */
+    int engine_tp;      /* GPUs of one engine replica */
 };
 
 struct network_weight_sync_type {
     const char *name;
     const char *meaning;
     bool adapters; /* moves LoRA adapters only */
+    /* Seconds of one sync; pure. */
     double (*duration_s)(const struct network_weight_sync_cost *cost,
                          const struct network_weight_sync_request *request);
 };
