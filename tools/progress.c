@@ -20,7 +20,7 @@ static double now_s(void) {
 }
 
 void progress_start(struct progress *progress, bool quiet) {
-    progress->shown_at_all = !quiet && isatty(STDERR_FILENO);
+    progress->visible = !quiet && isatty(STDERR_FILENO);
     progress->start_s = progress->last_s = now_s();
     progress->width = 0;
 }
@@ -56,7 +56,7 @@ static void show(struct progress *progress, double share_done, double elapsed_s)
 
 bool progress_update(void *subject, double share_done) {
     struct progress *progress = subject;
-    if (progress->shown_at_all) {
+    if (progress->visible) {
         double now = now_s();
         double elapsed_s = now - progress->start_s;
         if (elapsed_s >= FIRST_AFTER_S && now - progress->last_s >= INTERVAL_S) {

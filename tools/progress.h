@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 struct progress {
-    bool shown_at_all; /* stderr is a terminal and nobody asked for quiet */
+    bool visible; /* stderr is a terminal and nobody asked for quiet */
     double start_s, last_s;
     int width; /* of what is on the screen */
 };

@@ -68,20 +68,15 @@ static void owner_table(struct page *page, const struct rlhfsim_forecast *foreca
         owner_row(page, "others", "", rest, peak);
 }
 
-/* What is left, or what is missing. */
-static void margin(struct page *page, double peak, double capacity) {
-    double left = capacity - peak;
-    if (left >= 0)
-        page_words(page, "%s (%s) are left.", text_gb(left).chars,
-                   text_percent(left / capacity).chars);
-    else
-        page_words(page, "%s are missing.", text_bytes(-left).chars);
-}
-
 static void host_memory(struct page *page, const struct rlhfsim_summary *summary) {
     struct rlhfsim_value host = verdict_value(summary, "memory.host_peak_bytes");
     if (host.kind != RLHFSIM_VALUE_UNKNOWN)
         page_paragraph(page, "Host memory", "peak %s a node", text_figure(&host, text_bytes).chars);
+}
+
+static const char *reason_of(const struct rlhfsim_forecast *forecast) {
+    const char *reason = rlhfsim_forecast_shortage(forecast);
+    return reason != NULL ? reason : "the reason is unknown";
 }
 
 void verdict_memory(struct page *page, const struct rlhfsim_forecast *forecast) {
@@ -95,10 +90,15 @@ void verdict_memory(struct page *page, const struct rlhfsim_forecast *forecast) 
     if (fits.kind != RLHFSIM_VALUE_FLAG || peak_bytes <= 0 || capacity_bytes <= 0)
         return;
     page_label(page, "Memory");
-    page_words(page, "%s:", fits.flag ? "fits" : "DOES NOT FIT");
-    page_words(page, "peak %s of %s on %s in %s.", text_figure(&peak, text_bytes).chars,
+    if (fits.flag)
+        page_words(page, "fits: peak");
+    else
+        page_words(page, "DOES NOT FIT: %s. The peak is", reason_of(forecast));
+    page_words(page, "%s of %s on %s in %s", text_figure(&peak, text_bytes).chars,
                text_bytes(capacity_bytes).chars, word(&device), word(&phase));
-    margin(page, peak_bytes, capacity_bytes);
+    if (peak_bytes <= capacity_bytes)
+        page_words(page, "; %s (%s) are left", text_gb(capacity_bytes - peak_bytes).chars,
+                   text_percent(1 - peak_bytes / capacity_bytes).chars);
     page_end(page);
     owner_table(page, forecast, peak_bytes);
     host_memory(page, summary);

@@ -62,7 +62,8 @@ expect_stdout "DOES NOT FIT"
 rlhfsim run "$scenario" "${few[@]}" "${too_big[@]}" --out "$scratch/big"
 expect_status 1
 expect_stdout "DOES NOT FIT"
-expect_stdout "GiB) are missing"
+expect_stdout "every GPU lacks "
+expect_stdout "GB in phase actor_update"
 ! grep -qE '^(Time|Money|Step) ' "$scratch/stdout" || fail "time or price of an infeasible run"
 ! grep -q USD "$scratch/stdout" || fail "a price of an infeasible run"
 expect_files "$scratch/big" summary.json memory.csv
