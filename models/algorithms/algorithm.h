@@ -4,8 +4,7 @@
 
 /*
  * An algorithm is one short file that ends in one const table: which phases a step has, in which
- * order, on which model, under which condition. Adding one touches no other file but the list in
- * algorithm.c.
+ * order, on which model, under which condition. Adding one touches no other file but list.h.
  */
 
 #include "models/algorithms/phase.h"
