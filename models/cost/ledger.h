@@ -4,9 +4,15 @@
 
 /*
  * What a run costs: dated items, each quantity x unit price with the price's source. And beside it
- * the closed formula
+ * the closed formula that a planner would use,
  *
- *     (instance price + storage and network surcharge) x peak run time + log price x sampled volume
+ *     (node price x nodes + surcharge) x run time + log price x sampled volume
+ *     surcharge = most stored at once x storage price / month + network price x traffic / run time
+ *
+ * in US dollars an hour. The ledger charges what was stored while it was stored, the formula the
+ * most that was stored all the time: they agree where storage does not change over the run, and the
+ * formula is above by what it takes for the checkpoints to fill up otherwise. Left out: taxes,
+ * minimum billing times, requests to the store.
  */
 
 #include <stdbool.h>
@@ -25,17 +31,19 @@ struct cost_prices {
 struct cost_usage {
     double duration_s;
     int nodes;
-    double storage_byte_s; /* integral of what is stored over the run */
-    double network_bytes;  /* leaving the region */
-    double log_bytes;      /* after sampling */
+    double storage_byte_s;     /* integral of what is stored over the run */
+    double storage_peak_bytes; /* most stored at once; 0: the mean, storage_byte_s / duration_s */
+    double network_bytes;      /* leaving the region */
+    double log_bytes;          /* after sampling */
 };
 
 struct cost_item {
     double start_s, end_s;
-    const char *item;      /* "accelerators", "checkpoint_storage", "network", "logs" */
-    const char *dimension; /* "node hours", "stored data", ... */
+    const char *item; /* "accelerators", "checkpoint_storage", "network", "logs" */
+    const char
+        *dimension; /* "node hours", "stored data", "traffic out of the region", "ingested" */
     double quantity;
-    const char *unit;
+    const char *unit; /* "node hour", "GB-month", "GB", "GB" */
     double unit_price_usd;
     double amount_usd;
     const char *source;
@@ -50,7 +58,8 @@ struct cost_ledger {
     double formula_usd;
 };
 
-/* Fills the ledger; `prices` must outlive it (items point to its sources). */
+/* Fills the ledger: always all four items, each over the whole run, those that cost nothing too.
+ * `prices` must outlive it (items point to its sources). */
 void cost_ledger_fill(const struct cost_prices *prices, const struct cost_usage *usage,
                       struct cost_ledger *ledger);
 

@@ -19,7 +19,7 @@ struct checkpoint_plan {
     int nodes;
 };
 
-/* Seconds of one save. */
+/* Seconds of one save: bytes / min(nodes x node bandwidth, store bandwidth); 0 for no bytes. */
 double checkpoint_save_s(const struct checkpoint_plan *plan);
 
 /* Whether step (from 1) ends with a save; the last step of `steps` always does when saves are on.
