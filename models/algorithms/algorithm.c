@@ -9,7 +9,7 @@
 static const struct algorithm_type *const types[] = {ALGORITHM_LIST(ALGORITHM_ADDRESS)};
 #undef ALGORITHM_ADDRESS
 
-#define TYPES (sizeof(types) / sizeof(*types))
+#define TYPES (sizeof(types) / sizeof(types[0]))
 
 const struct algorithm_type *algorithm_at(size_t index) {
     return index < TYPES ? types[index] : NULL;
