@@ -164,6 +164,7 @@ static void fill_ledger(const struct forecast_plan *plan, const struct forecast_
         .duration_s = measures->total_s,
         .nodes = scenario->cluster.nodes,
         .storage_byte_s = measures->storage_byte_s,
+        .storage_peak_bytes = measures->stored_bytes, /* it only grows */
         .network_bytes = (double)scenario->checkpoint.exported * plan->checkpoint.bytes,
         .log_bytes = measures->samples * scenario->logging.bytes_per_sample *
                      scenario->logging.sampling_rate,

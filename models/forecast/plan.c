@@ -192,9 +192,9 @@ static void plan_weight_sync(struct forecast_plan *plan) {
     struct network_weight_sync_request request = {
         .cluster = &plan->scenario->cluster,
         .total_bytes = parameters * hardware_precision_bytes(generation->precision),
-        .tensors = (double)llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY),
+        .tensors = (double)(adapters ? llm_lora_tensors(actor->architecture)
+                                     : llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY)),
         .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp,
-        .engine_tp = generation->tp,
     };
     plan->sync_bytes = request.total_bytes / generation->tp;
     plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);

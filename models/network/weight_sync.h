@@ -11,9 +11,9 @@
  * is the wire.
  *
  *     in_place          gather
- *     ipc_bucket        gather + load of 1/tp of the bytes on each GPU
- *     gather_broadcast  gather + wire (one sender's share of the NICs) + load of 1/tp of the bytes
- *     adapters_only     gather + load of all bytes
+ *     ipc_bucket        gather + load
+ *     gather_broadcast  gather + wire (one sender's share of the NICs) + load
+ *     adapters_only     gather + load
  *
  * The gather is an all-gather over the trainer's ranks (network/collective.h).
  */
@@ -23,10 +23,10 @@
 
 /* The software's share, from the framework's catalog row. */
 struct network_weight_sync_cost {
-    double pause_s;  /* once a sync */
-    double tensor_s; /* per tensor */
-    double
-        load_bandwidth_bytes_per_s; /* the engine's load_weights, per GPU; above 0 but in place */
+    double pause_s;                    /* once a sync */
+    double tensor_s;                   /* per tensor */
+    double load_bandwidth_bytes_per_s; /* of load_weights, in bytes of the whole model; above 0 but
+                                          in place */
 };
 
 struct network_weight_sync_request {
@@ -34,7 +34,6 @@ struct network_weight_sync_request {
     double total_bytes; /* of the whole model in the engine's precision (or of the adapters) */
     double tensors;     /* walked through one by one: llm_tensors, or llm_lora_tensors */
     int trainer_ranks;  /* GPUs over which one copy is sharded */
-    int engine_tp;      /* GPUs of one engine replica */
 };
 
 struct network_weight_sync_type {

@@ -44,17 +44,14 @@ END_TEST
  * bytes at 200 GB/s: 70 ms. */
 START_TEST(sums_in_a_node_by_hand) {
     struct hardware_cluster cluster = round_cluster(1);
-    struct network_weight_sync_request request = {.cluster = &cluster,
-                                                  .total_bytes = 16e9,
-                                                  .tensors = 300,
-                                                  .trainer_ranks = 8,
-                                                  .engine_tp = 4};
+    struct network_weight_sync_request request = {
+        .cluster = &cluster, .total_bytes = 16e9, .tensors = 300, .trainer_ranks = 8};
     assert_relative(duration("in_place", &request), 2.1 + 0.07, 1e-12);
-    /* A quarter of the bytes at 4 GB/s: 1 s. */
-    assert_relative(duration("ipc_bucket", &request), 2.1 + 0.07 + 1.0, 1e-12);
+    /* All bytes at 4 GB/s: 4 s. */
+    assert_relative(duration("ipc_bucket", &request), 2.1 + 0.07 + 4.0, 1e-12);
     /* All bytes once more over NVLink: 80 ms. */
-    assert_relative(duration("gather_broadcast", &request), 2.1 + 0.07 + 0.08 + 1.0, 1e-12);
-    /* Adapters are not split: 16 / 4 = 4 s (no adapter is that large). */
+    assert_relative(duration("gather_broadcast", &request), 2.1 + 0.07 + 0.08 + 4.0, 1e-12);
+    /* The same sum for adapters (none is that large). */
     assert_relative(duration("adapters_only", &request), 2.1 + 0.07 + 4.0, 1e-12);
     /* One trainer has nothing to gather. */
     request.trainer_ranks = 1;
@@ -66,14 +63,11 @@ END_TEST
  * NICs, 10 GB/s: 1.6 s. */
 START_TEST(sums_over_nodes_by_hand) {
     struct hardware_cluster cluster = round_cluster(4);
-    struct network_weight_sync_request request = {.cluster = &cluster,
-                                                  .total_bytes = 16e9,
-                                                  .tensors = 300,
-                                                  .trainer_ranks = 32,
-                                                  .engine_tp = 8};
+    struct network_weight_sync_request request = {
+        .cluster = &cluster, .total_bytes = 16e9, .tensors = 300, .trainer_ranks = 32};
     assert_relative(duration("in_place", &request), 2.1 + 0.19375, 1e-12);
-    assert_relative(duration("ipc_bucket", &request), 2.1 + 0.19375 + 0.5, 1e-12);
-    assert_relative(duration("gather_broadcast", &request), 2.1 + 0.19375 + 1.6 + 0.5, 1e-12);
+    assert_relative(duration("ipc_bucket", &request), 2.1 + 0.19375 + 4.0, 1e-12);
+    assert_relative(duration("gather_broadcast", &request), 2.1 + 0.19375 + 1.6 + 4.0, 1e-12);
 }
 END_TEST
 
@@ -85,8 +79,7 @@ START_TEST(time_grows_with_bytes_and_tensors) {
             struct network_weight_sync_request request = {.cluster = &cluster,
                                                           .total_bytes = 1e6 * exp(step * 0.3),
                                                           .tensors = 100.0 + step,
-                                                          .trainer_ranks = 16,
-                                                          .engine_tp = 2};
+                                                          .trainer_ranks = 16};
             double seconds = network_weight_sync_at(i)->duration_s(&cost, &request);
             ck_assert_double_gt(seconds, last);
             last = seconds;
@@ -112,12 +105,12 @@ static double sync_of(const struct network_weight_sync_type *type,
                       const struct network_weight_sync_cost *software,
                       const struct hardware_cluster *cluster, double parameters) {
     struct network_weight_sync_request request = {
-        .cluster = cluster, .total_bytes = 2 * parameters, .trainer_ranks = 8, .engine_tp = 1};
+        .cluster = cluster, .total_bytes = 2 * parameters, .trainer_ranks = 8};
     return type->duration_s(software, &request);
 }
 
-/* Solves pause and load bandwidth from two measured syncs: both enter the sum linearly. Cost per
- * tensor and split over tp are not published and are lumped into them. */
+/* Solves pause and load bandwidth from two measured syncs: both enter the sum linearly. The cost
+ * per tensor is not published and is lumped into them. */
 static struct network_weight_sync_cost calibrate(const struct network_weight_sync_type *type,
                                                  const struct hardware_cluster *cluster,
                                                  const double parameters[2],
