@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/*
+ * The replica: a batch (generation/batch.h) on the calendar of a simulation. One event a span, at
+ * the instant its running set changes. Times inside a batch are seconds since its start, summed in
+ * a double and rounded to the clock's nanoseconds once an event, so that rounding never adds up.
+ */
+
+#include "models/generation/engine.h"
+
+#include "models/generation/batch.h"
+#include "sim/contract.h"
+
+struct generation_replica {
+    struct sim *sim;
+    struct generation_plan plan;
+    struct generation_batch batch;
+    void *block; /* the batch's arrays */
+    size_t block_bytes;
+    uint32_t capacity; /* requests it is placed for */
+    bool busy;
+    sim_time start;
+    generation_done_func *done;
+    void *subject;
+    uint64_t argument;
+};
+
+bool generation_request_fits(const struct generation_plan *plan, int64_t tokens) {
+    return (tokens + plan->block_tokens - 1) / plan->block_tokens <= plan->kv_blocks;
+}
+
+struct generation_replica *generation_replica_new(struct sim *sim,
+                                                  const struct generation_plan *plan) {
+    CONTRACT(plan->tp >= 1 && plan->max_sequences >= 1 && plan->max_batched_tokens >= 1 &&
+                 plan->block_tokens >= 1 && plan->kv_blocks >= 1,
+             "a rollout plan counts from 1");
+    struct generation_replica *replica = sim_reallocate(sim, NULL, 0, sizeof *replica);
+    if (replica != NULL)
+        *replica = (struct generation_replica){.sim = sim, .plan = *plan};
+    return replica;
+}
+
+void generation_replica_free(struct generation_replica *replica) {
+    if (replica == NULL)
+        return;
+    if (replica->block != NULL)
+        sim_reallocate(replica->sim, replica->block, replica->block_bytes, 0);
+    sim_reallocate(replica->sim, replica, sizeof *replica, 0);
+}
+
+/* Makes room for a batch of `count`; what the arrays held is lost. */
+static enum sim_status reserve(struct generation_replica *replica, size_t count) {
+    if (count <= replica->capacity)
+        return SIM_OK;
+    if (count >= GENERATION_NO_REQUEST)
+        return SIM_NO_MEMORY;
+    size_t bytes = generation_batch_bytes(&replica->plan, (uint32_t)count);
+    void *block = sim_reallocate(replica->sim, NULL, 0, bytes);
+    if (block == NULL)
+        return SIM_NO_MEMORY;
+    if (replica->block != NULL)
+        sim_reallocate(replica->sim, replica->block, replica->block_bytes, 0);
+    replica->block = block;
+    replica->block_bytes = bytes;
+    replica->capacity = (uint32_t)count;
+    generation_batch_place(&replica->batch, &replica->plan, (uint32_t)count, block);
+    return SIM_OK;
+}
+
+static enum sim_status begin(struct generation_replica *replica,
+                             const struct generation_request *requests, size_t count) {
+    CONTRACT(!replica->busy, "the replica is still at work");
+    enum sim_status status = reserve(replica, count);
+    if (status == SIM_OK)
+        generation_batch_begin(&replica->batch, requests, (uint32_t)count);
+    return status;
+}
+
+/* ---- on the calendar ---------------------------------------------------------------------- */
+
+static sim_event_func span_ended;
+
+/* Sums the next span and schedules its end. */
+static enum sim_status next_span(struct generation_replica *replica) {
+    bool more = generation_batch_advance(&replica->batch);
+    sim_time end = replica->start + sim_time_from_s(replica->batch.elapsed_s);
+    return sim_schedule(replica->sim, end, SIM_PHASE_COMPLETION, span_ended, replica, more, NULL);
+}
+
+static void span_ended(struct sim *sim, void *subject, uint64_t more) {
+    struct generation_replica *replica = subject;
+    if (more) {
+        enum sim_status status = next_span(replica);
+        if (status != SIM_OK)
+            sim_fail(sim, status);
+        return;
+    }
+    struct generation_outcome outcome;
+    generation_batch_outcome(&replica->batch, &outcome);
+    replica->busy = false; /* `done` may start the next batch */
+    replica->done(sim, replica->subject, replica->argument, &outcome);
+}
+
+enum sim_status generation_replica_start(struct generation_replica *replica,
+                                         const struct generation_request *requests, size_t count,
+                                         generation_done_func *done, void *subject,
+                                         uint64_t argument) {
+    enum sim_status status = begin(replica, requests, count);
+    if (status != SIM_OK)
+        return status;
+    replica->start = sim_now(replica->sim);
+    replica->done = done;
+    replica->subject = subject;
+    replica->argument = argument;
+    status = next_span(replica);
+    replica->busy = status == SIM_OK;
+    return status;
+}
+
+double generation_replica_finish_s(const struct generation_replica *replica, size_t request) {
+    CONTRACT(!replica->busy && request < replica->batch.count, "no such request, or not yet done");
+    return replica->batch.finish_s[request];
+}
+
+enum sim_status generation_replica_solve(struct generation_replica *replica,
+                                         const struct generation_request *requests, size_t count,
+                                         struct generation_outcome *outcome) {
+    enum sim_status status = begin(replica, requests, count);
+    if (status != SIM_OK)
+        return status;
+    while (generation_batch_advance(&replica->batch))
+        ;
+    generation_batch_outcome(&replica->batch, outcome);
+    return SIM_OK;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/*
+ * The sum form. No term is fitted to serving runs: kernels are the roofline of hardware/kernel.h,
+ * collectives the ring of network/collective.h, host times come with the plan.
+ *
+ * Launches. The products carry their own launch. Besides them a layer has two fused residual-add
+ * norms, the rotary embedding and the activation, and an attention step that is several kernels
+ * (cache write, split, combine): at contexts of a few tokens, where nothing is left to read, decode
+ * attention takes 11.4 us on H100 and 12.6 (batch 1) to 20 us (batch 8) on A100 (aiconfigurator
+ * @095f58a51, vLLM 0.24 and 0.14), which is 4 launches of the 3 and 5 us that a kernel costs there.
+ *
+ * How well it does, as forecast / measured - 1 (tests/models/generation/test_iteration.c has the
+ * anchors):
+ *
+ *     Llama-3.1-8B bf16, H100, TensorRT-LLM 1.0rc3 (aiconfigurator @095f58a51, silicon_sample.csv),
+@@TABLE@@
+ *
+ * Left out: padding of the batch to the next CUDA graph, the loss of the graph in an iteration with
+ * prefill, sampling kernels, flash attention's slow start on short prompts, collectives other than
+ * the ring (an engine's one-shot all-reduce is faster at small sizes). The sum form, and which
+ * groups are worth having, were chosen on 460 published serving rows; adding the groups fits them
+ * as well as overlapping host and GPU does.
+ */
+
+#include "models/generation/iteration.h"
+
+#include "models/hardware/kernel.h"
+#include "models/network/collective.h"
+#include "sim/contract.h"
+
+#include <math.h>
+
+#define SMALL_KERNELS 4.0
+#define ATTENTION_KERNELS 4.0
+
+/* Keys, values and activations are kept in 2 bytes. */
+#define ELEMENT_BYTES 2.0
+
+/* The vocabulary is not quantised (as the published FP8 checkpoints have it). */
+static enum hardware_precision head_precision(const struct generation_plan *plan) {
+    return plan->precision == HARDWARE_FP8 ? HARDWARE_BF16 : plan->precision;
+}
+
+/* More GPUs than key-value heads keep copies of them. */
+static double kv_split(const struct generation_plan *plan) {
+    return fmin(plan->tp, (double)plan->architecture->kv_heads);
+}
+
+static double linear_s(const struct generation_plan *plan, double tokens) {
+    struct llm_gemm gemms[LLM_LAYER_GEMMS];
+    double tp = plan->tp, layer_s = 0.0;
+    llm_layer_gemms(plan->architecture, gemms);
+    for (int i = 0; i < LLM_LAYER_GEMMS; i++) {
+        double n = (double)gemms[i].n / (gemms[i].split_columns ? tp : 1.0);
+        double k = (double)gemms[i].k / (gemms[i].split_columns ? 1.0 : tp);
+        layer_s += hardware_gemm_s(&plan->cluster->gpu, plan->precision, tokens, n, k);
+    }
+    return layer_s * (double)plan->architecture->layers;
+}
+
+static double head_s(const struct generation_plan *plan, double logits) {
+    return hardware_gemm_s(&plan->cluster->gpu, head_precision(plan), logits,
+                           (double)plan->architecture->vocab / plan->tp,
+                           (double)plan->architecture->hidden);
+}
+
+/* Traffic of a token through one layer's small kernels. The norms are done in full by every GPU:
+ * each reads the residual and the layer's output, writes the sum and the normed values. The rotary
+ * embedding reads and writes queries and keys. The activation reads gate and up, writes one. */
+static double small_token_bytes(const struct generation_plan *plan) {
+    const struct llm_architecture *model = plan->architecture;
+    double norms = 2.0 * 4.0 * (double)model->hidden;
+    double queries = (double)(model->heads * model->head_dim) / plan->tp;
+    double keys = (double)(model->kv_heads * model->head_dim) / kv_split(plan);
+    double activation = (model->gated_ffn ? 3.0 : 2.0) * (double)model->ffn / plan->tp;
+    return ELEMENT_BYTES * (norms + 2.0 * (queries + keys) + activation);
+}
+
+static double small_s(const struct generation_plan *plan, double tokens) {
+    return (double)plan->architecture->layers *
+           hardware_memory_s(&plan->cluster->gpu, tokens * small_token_bytes(plan),
+                             SMALL_KERNELS + ATTENTION_KERNELS);
+}
+
+static double collectives_s(const struct generation_plan *plan, double tokens, double logits) {
+    if (plan->tp == 1)
+        return 0.0;
+    struct network_group group = network_group_strided(plan->cluster, plan->tp, 1);
+    double reduce_s =
+        network_collective_s(plan->cluster, NETWORK_ALL_REDUCE, group,
+                             tokens * (double)plan->architecture->hidden * ELEMENT_BYTES);
+    double gather_s =
+        network_collective_s(plan->cluster, NETWORK_ALL_GATHER, group,
+                             logits * (double)plan->architecture->vocab * ELEMENT_BYTES);
+    return 2.0 * (double)plan->architecture->layers * reduce_s + gather_s;
+}
+
+static double prefill_attention_s(const struct generation_plan *plan, double tokens, double pairs) {
+    const struct llm_architecture *model = plan->architecture;
+    double heads = (double)model->heads / plan->tp;
+    double kv_heads = (double)model->kv_heads / kv_split(plan);
+    /* queries in, output out, keys and values in */
+    double bytes = ELEMENT_BYTES * tokens * 2.0 * (heads + kv_heads) * (double)model->head_dim;
+    return (double)model->layers *
+           hardware_attention_s(&plan->cluster->gpu, pairs, heads, (double)model->head_dim, bytes);
+}
+
+/* Everything but the two kinds of attention: `tokens` go through the layers, `logits` of them
+ * through the head. */
+static double common_s(const struct generation_plan *plan, double tokens, double logits) {
+    double host_s = plan->iteration_host_s + logits * plan->sequence_host_s;
+    return host_s + linear_s(plan, tokens) + head_s(plan, logits) + small_s(plan, tokens) +
+           collectives_s(plan, tokens, logits);
+}
+
+double generation_kv_token_bytes(const struct generation_plan *plan) {
+    return llm_kv_bytes_per_token(plan->architecture, ELEMENT_BYTES) / kv_split(plan);
+}
+
+double generation_weight_bytes(const struct generation_plan *plan) {
+    const struct llm_architecture *model = plan->architecture;
+    double layers = (double)model->layers * (double)llm_layer_matrix_parameters(model) *
+                    hardware_precision_bytes(plan->precision);
+    double head = (double)model->vocab * (double)model->hidden *
+                  hardware_precision_bytes(head_precision(plan));
+    return (layers + head) / plan->tp;
+}
+
+static double kv_token_s(const struct generation_plan *plan) {
+    return hardware_memory_s(&plan->cluster->gpu, generation_kv_token_bytes(plan), 0.0);
+}
+
+void generation_decode_cost(const struct generation_plan *plan, int64_t sequences,
+                            struct generation_decode_cost *cost) {
+    CONTRACT(sequences >= 1, "a decode iteration has at least one sequence");
+    *cost = (struct generation_decode_cost){
+        .base_s = common_s(plan, (double)sequences, (double)sequences),
+        .kv_token_s = kv_token_s(plan),
+    };
+}
+
+double generation_mixed_iteration_s(const struct generation_plan *plan, int64_t sequences,
+                                    double context_tokens, double prefill_tokens,
+                                    double prefill_pairs, int64_t prompts_finished) {
+    double tokens = (double)sequences + prefill_tokens;
+    double logits = (double)(sequences + prompts_finished);
+    CONTRACT(sequences >= 0 && prompts_finished >= 0 && tokens >= 1.0, "an empty iteration");
+    double seconds = common_s(plan, tokens, logits) + kv_token_s(plan) * context_tokens;
+    if (prefill_tokens > 0.0)
+        seconds += prefill_attention_s(plan, prefill_tokens, prefill_pairs);
+    return seconds;
+}

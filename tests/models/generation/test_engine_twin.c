@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/* The engine against its token-by-token twin on random batches. */
+
+#include "tests/models/generation/fixture.h"
+#include "tests/oracle/generation_twin.h"
+#include "tests/testing.h"
+
+#include <stdio.h>
+
+#define CASES 2000
+#define MOST_REQUESTS 24
+
+struct twin_case {
+    struct generation_plan plan;
+    struct generation_request requests[MOST_REQUESTS];
+    size_t count;
+    uint64_t preemptions; /* filled by the run, for the coverage below */
+};
+
+static void draw_requests(struct twin_case *c, uint64_t *state) {
+    uint32_t longest_prompt = fixture_random(state, 1, 70);
+    uint32_t longest_response = fixture_random(state, 1, 60);
+    uint32_t most_samples = fixture_random(state, 1, 6), samples_left = 0, prompt = 0, group = 7;
+    c->count = fixture_random(state, 1, MOST_REQUESTS);
+    for (size_t i = 0; i < c->count; i++) {
+        if (samples_left == 0) {
+            samples_left = fixture_random(state, 1, most_samples);
+            prompt = fixture_random(state, 1, longest_prompt);
+            group += fixture_random(state, 1, 3);
+        }
+        samples_left--;
+        c->requests[i] = (struct generation_request){.prompt_tokens = prompt,
+                                                     .response_tokens =
+                                                         fixture_random(state, 1, longest_response),
+                                                     .group = group};
+    }
+}
+
+/* Blocks from just enough for the longest sequence to enough for half of all. */
+static void draw_plan(struct twin_case *c, uint64_t *state) {
+    const uint32_t budgets[] = {1, 8, 24, 64, 8192};
+    const uint32_t limits[] = {1, 2, 5, 256};
+    int64_t total = 0, longest = 0;
+    c->plan = fixture_plan();
+    c->plan.block_tokens = fixture_random(state, 1, 17);
+    c->plan.max_batched_tokens = budgets[fixture_random(state, 0, 4)];
+    c->plan.max_sequences = (int)limits[fixture_random(state, 0, 3)];
+    c->plan.prefix_caching = fixture_random(state, 0, 1) == 1;
+    for (size_t i = 0; i < c->count; i++) {
+        int64_t tokens = (int64_t)c->requests[i].prompt_tokens + c->requests[i].response_tokens;
+        int64_t blocks = (tokens + c->plan.block_tokens - 1) / c->plan.block_tokens;
+        total += blocks;
+        longest = blocks > longest ? blocks : longest;
+    }
+    uint32_t spare = (uint32_t)(total / 2 + 1);
+    c->plan.kv_blocks = longest + fixture_random(state, 0, fixture_random(state, 0, spare));
+}
+
+static void compare(struct twin_case *c, uint64_t seed) {
+    double finish_s[MOST_REQUESTS];
+    struct generation_twin_result twin;
+    struct generation_outcome outcome;
+    struct sim *sim = sim_new(NULL);
+    struct generation_replica *replica = generation_replica_new(sim, &c->plan);
+    ck_assert(generation_twin(&c->plan, c->requests, c->count, finish_s, &twin));
+    ck_assert_int_eq(generation_replica_solve(replica, c->requests, c->count, &outcome), SIM_OK);
+    bool same = fabs(outcome.makespan_s - twin.makespan_s) <= 1e-9 * twin.makespan_s &&
+                fabs(outcome.tail_s - (twin.makespan_s - twin.half_s)) <= 1e-9 * twin.makespan_s &&
+                outcome.iterations == twin.iterations &&
+                outcome.prefilled_tokens == twin.prefilled_tokens &&
+                outcome.decoded_tokens == twin.decoded_tokens &&
+                outcome.preemptions == twin.preemptions;
+    for (size_t i = 0; i < c->count; i++)
+        same = same &&
+               fabs(generation_replica_finish_s(replica, i) - finish_s[i]) <= 1e-9 * finish_s[i];
+    ck_assert_msg(
+        same,
+        "seed %llu: makespan %.17g / %.17g, iterations %llu / %llu, prefilled %llu / "
+        "%llu, decoded %llu / %llu, preemptions %llu / %llu (engine / twin)",
+        (unsigned long long)seed, outcome.makespan_s, twin.makespan_s,
+        (unsigned long long)outcome.iterations, (unsigned long long)twin.iterations,
+        (unsigned long long)outcome.prefilled_tokens, (unsigned long long)twin.prefilled_tokens,
+        (unsigned long long)outcome.decoded_tokens, (unsigned long long)twin.decoded_tokens,
+        (unsigned long long)outcome.preemptions, (unsigned long long)twin.preemptions);
+    ck_assert_msg(outcome.spans <= 3 * c->count + 2 * outcome.preemptions,
+                  "seed %llu: %llu spans for %zu requests and %llu preemptions",
+                  (unsigned long long)seed, (unsigned long long)outcome.spans, c->count,
+                  (unsigned long long)outcome.preemptions);
+    c->preemptions = outcome.preemptions;
+    generation_replica_free(replica);
+    sim_free(sim);
+}
+
+/* Every finish time, and what was done on the way; the cases must have met what they are for. */
+START_TEST(test_equals_the_twin) {
+    int preempted = 0, storms = 0, alone = 0, grouped = 0;
+    for (uint64_t seed = 1; seed <= CASES; seed++) {
+        uint64_t state = seed;
+        struct twin_case c;
+        draw_requests(&c, &state);
+        draw_plan(&c, &state);
+        compare(&c, seed);
+        preempted += c.preemptions > 0;
+        storms += c.preemptions > c.count;
+        alone += c.count == 1;
+        grouped += c.plan.prefix_caching && c.preemptions > 0;
+    }
+    printf("of %d batches %d preempt, %d more often than they have requests, %d preempt with "
+           "shared prompts, %d are one request\n",
+           CASES, preempted, storms, grouped, alone);
+    ck_assert_int_gt(preempted, CASES / 10);
+    ck_assert_int_gt(storms, CASES / 100);
+    ck_assert_int_gt(grouped, CASES / 20);
+    ck_assert_int_gt(alone, CASES / 100);
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *s = suite_create("rollout engine and its twin");
+    TCase *cases = tcase_create("random batches");
+    tcase_set_timeout(cases, 120.0);
+    tcase_add_test(cases, test_equals_the_twin);
+    suite_add_tcase(s, cases);
+    return s;
+}
+
+TESTING_MAIN(suite)
