@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every scenario that users start from is run as it stands, and what it writes is held against the
+# contract and against itself by the independent checker (tests/tools/check_output.h says how).
+source tests/tools/lib.sh
+checker=${RLHFSIM_BUILD:?the build folder}/tests/check_output
+
+for scenario in scenarios/*.yaml; do
+    name=$(basename "$scenario" .yaml)
+    rlhfsim run "$scenario" --out "$scratch/$name" --quiet
+    expect_status 0
+    expect_empty stderr
+    try "$checker" "$scratch/$name"
+    expect_status 0
+    rm -rf "${scratch:?}/$name"
+done
+
+# A run that does not fit: unsharded states of two trained 7B models, 16 bytes a parameter.
+rlhfsim run scenarios/ppo-llama2-7b-8xa100.yaml --set training.zero_stage=0 --out "$scratch/big" \
+    --quiet
+expect_status 1
+try "$checker" "$scratch/big"
+expect_status 0
+
+# It removes the time-lines of a run before it in the same folder, and the next run brings them back.
+few=(--set steps=2 --quiet)
+for attempt in fits does-not fits; do
+    extra=()
+    wanted=0
+    if [[ $attempt == does-not ]]; then
+        extra=(--set training.zero_stage=0)
+        wanted=1
+    fi
+    rlhfsim run scenarios/ppo-llama2-7b-8xa100.yaml "${few[@]}" "${extra[@]}" --out "$scratch/same"
+    expect_status "$wanted"
+    try "$checker" "$scratch/same"
+    expect_status 0
+done
+
+finish
