@@ -185,3 +185,11 @@ const char *base_quote(const char *text, char buffer[static BASE_QUOTE_SIZE]) {
             *at = ' ';
     return buffer;
 }
+
+void base_text_copy(char *buffer, size_t size, const char *text) {
+    size_t length = strlen(text);
+    if (length >= size)
+        length = whole_characters(text, size - 1);
+    memcpy(buffer, text, length);
+    buffer[length] = '\0';
+}

@@ -60,4 +60,8 @@ size_t base_number_length(const char *text);
  * between characters and ends in "...". Returns `buffer`. */
 const char *base_quote(const char *text, char buffer[static BASE_QUOTE_SIZE]);
 
+/* Copies UTF-8 text into `buffer` of `size` bytes, at least 1; what is too long is cut between two
+ * characters. */
+void base_text_copy(char *buffer, size_t size, const char *text);
+
 #endif

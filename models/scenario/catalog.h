@@ -5,7 +5,8 @@
 /*
  * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks), each row with
  * its source. Several directories may be loaded; a later row replaces an earlier one of its name.
- * Names are matched exactly; the nearest known name is offered when there is no match.
+ * Names are matched exactly; the nearest known name is offered when there is no match. columns.c
+ * has the columns of each file; units of the files become SI here.
  */
 
 #include "models/cost/ledger.h"
@@ -34,6 +35,12 @@ struct catalog_framework {
 struct catalog_price {
     char provider[32], region[48], item[96], unit[32];
     double usd;
+    char date[32]; /* of the price list */
+};
+
+/* Who rents a node out, as what, and where by default. */
+struct catalog_offer {
+    char provider[32], instance[64], region[48];
 };
 
 struct catalog;
@@ -43,13 +50,16 @@ struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
 /* Reads gpus.csv, nodes.csv, models.csv, prices.csv and frameworks.csv of `directory`; a user's
- * directory may lack any of them (`complete` false). All errors are reported. */
+ * directory may lack some of them (`complete` false), but not all. All errors are reported, with
+ * the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where a file cannot be read,
+ * RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
 
 /* NULL when there is none of that name. The rows live as long as the catalog. */
 const struct hardware_gpu *catalog_gpu(const struct catalog *catalog, const char *name);
 const struct hardware_node *catalog_node(const struct catalog *catalog, const char *name);
+const struct catalog_offer *catalog_node_offer(const struct catalog *catalog, const char *name);
 const struct llm_architecture *catalog_model(const struct catalog *catalog, const char *name);
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name);
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
@@ -64,8 +74,13 @@ enum catalog_kind {
     CATALOG_KIND_COUNT
 };
 
+/* The names of a kind in the order of the files; NULL past the last one. A price is named
+ * "PROVIDER/REGION/ITEM". */
+const char *catalog_name_at(const struct catalog *catalog, enum catalog_kind kind, size_t index);
+
 /* The source of a row and what kind of figure it is ("measured", "interpolated", "extrapolated",
- * "assumed"); the known name nearest to a mistyped one (NULL when nothing is near). */
+ * "assumed", a static string), NULL when there is no such row; the known name nearest to a mistyped
+ * one (NULL when nothing is near). */
 const char *catalog_source(const struct catalog *catalog, enum catalog_kind kind, const char *name);
 const char *catalog_provenance(const struct catalog *catalog, enum catalog_kind kind,
                                const char *name);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scenario/catalog.h"
+
+#include "models/base/file.h"
+#include "models/base/text.h"
+#include "models/scenario/catalog_rows.h"
+#include "models/scenario/csv_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 192
+
+struct record {
+    struct record *next;
+    char name[NAME_BYTES];
+    const char *provenance, *source;
+    struct tree_place place; /* of the row */
+    void *item;              /* see catalog_rows.h */
+};
+
+struct catalog {
+    struct base_arena arena;
+    struct record *records[CATALOG_KIND_COUNT]; /* in the order of the files */
+};
+
+/* One file that is being read. */
+struct load {
+    struct catalog *catalog;
+    enum catalog_kind kind;
+    const char *file; /* in the arena */
+    struct rlhfsim_diagnostics *diagnostics;
+};
+
+struct catalog *catalog_new(void) {
+    return calloc(1, sizeof(struct catalog));
+}
+
+void catalog_free(struct catalog *catalog) {
+    if (catalog == NULL)
+        return;
+    base_arena_release(&catalog->arena);
+    free(catalog);
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static struct record *find_record(const struct catalog *catalog, enum catalog_kind kind,
+                                  const char *name) {
+    for (struct record *record = catalog->records[kind]; record != NULL; record = record->next)
+        if (strcmp(record->name, name) == 0)
+            return record;
+    return NULL;
+}
+
+/* The record of a name: the earlier one, to be replaced, or a new one at the end. */
+static struct record *claim_record(struct load *load, const char *name) {
+    struct record **link = &load->catalog->records[load->kind];
+    while (*link != NULL && strcmp((*link)->name, name) != 0)
+        link = &(*link)->next;
+    if (*link == NULL)
+        *link = base_arena_allocate(&load->catalog->arena, sizeof **link);
+    return *link;
+}
+
+static enum rlhfsim_status keep_row(struct load *load, const struct column_row *row, void *item) {
+    char name[NAME_BYTES];
+    size_t provenance = catalog_provenance_column(load->kind);
+    catalog_row_name(load->kind, row, name, sizeof name);
+    const struct record *earlier = find_record(load->catalog, load->kind, name);
+    /* The address of the file's name tells files apart. */
+    if (earlier != NULL && earlier->place.file == load->file)
+        return tree_error(load->diagnostics, row->place[0],
+                          "%s '%s' is written twice, first on line %d",
+                          catalog_kind_name(load->kind), name, earlier->place.line);
+    struct record *record = claim_record(load, name);
+    if (record == NULL)
+        return RLHFSIM_NO_MEMORY;
+    base_text_copy(record->name, sizeof record->name, name);
+    record->provenance = catalog_provenance_name((int)row->number[provenance]);
+    record->source = row->text[provenance + 1];
+    record->place = row->place[0];
+    record->item = item;
+    return RLHFSIM_OK;
+}
+
+static enum rlhfsim_status read_row(struct load *load, const struct csv_row *cells,
+                                    const size_t position[COLUMN_LIMIT]) {
+    struct column_row row;
+    if (!catalog_read_row(load->kind, cells, position, load->diagnostics, &row))
+        return RLHFSIM_INVALID;
+    void *item = base_arena_allocate(&load->catalog->arena, catalog_row_size(load->kind));
+    if (item == NULL)
+        return RLHFSIM_NO_MEMORY;
+    if (!catalog_row_fill(load->kind, &row, load->diagnostics, item))
+        return RLHFSIM_INVALID;
+    return keep_row(load, &row, item);
+}
+
+static enum rlhfsim_status read_rows(struct load *load, const struct csv_table *table) {
+    size_t position[COLUMN_LIMIT] = {0};
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    if (!catalog_match_header(load->kind, table, load->file, load->diagnostics, position))
+        return RLHFSIM_INVALID;
+    for (const struct csv_row *row = table->rows; row != NULL; row = row->next) {
+        enum rlhfsim_status status = read_row(load, row, position);
+        if (status == RLHFSIM_NO_MEMORY)
+            return status;
+        worst = status == RLHFSIM_OK ? worst : status;
+    }
+    return worst;
+}
+
+static enum rlhfsim_status read_file(struct load *load) {
+    struct base_file file;
+    struct csv_table table;
+    enum rlhfsim_status status = base_file_read(load->file, load->diagnostics, &file);
+    if (status != RLHFSIM_OK)
+        return status;
+    status = csv_table_read(&load->catalog->arena, load->file, file.text, file.length,
+                            load->diagnostics, &table);
+    base_file_release(&file);
+    /* After a syntax error the rows before it are still checked. */
+    if (status != RLHFSIM_NO_MEMORY && table.header != NULL) {
+        enum rlhfsim_status rows = read_rows(load, &table);
+        status = rows == RLHFSIM_OK ? status : rows;
+    }
+    return status;
+}
+
+/* A node without its GPU could not be used, and who wrote the row wants to know. */
+static enum rlhfsim_status check_nodes(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (const struct record *record = load->catalog->records[CATALOG_NODES]; record != NULL;
+         record = record->next) {
+        const struct catalog_node_row *row = record->item;
+        const char *near = catalog_nearest(load->catalog, CATALOG_GPUS, row->node.gpu);
+        if (find_record(load->catalog, CATALOG_GPUS, row->node.gpu) != NULL)
+            continue;
+        worst = tree_error(load->diagnostics, record->place,
+                           "node '%s' has GPU '%s', which is not "
+                           "in gpus.csv%s%s%s",
+                           record->name, row->node.gpu, near == NULL ? "" : "; did you mean '",
+                           near == NULL ? "" : near, near == NULL ? "" : "'?");
+    }
+    return worst;
+}
+
+static char *join_path(struct base_arena *arena, const char *directory, const char *name) {
+    size_t length = strlen(directory);
+    const char *slash = length > 0 && directory[length - 1] == '/' ? "" : "/";
+    size_t size = length + strlen(name) + 2;
+    char *path = base_arena_allocate(arena, size);
+    if (path != NULL)
+        (void)snprintf(path, size, "%s%s%s", directory, slash, name);
+    return path;
+}
+
+/* The graver of two: what the user wrote wrongly, before what could not be read, before nothing. */
+static enum rlhfsim_status graver(enum rlhfsim_status a, enum rlhfsim_status b) {
+    if (a == RLHFSIM_NO_MEMORY || b == RLHFSIM_NO_MEMORY)
+        return RLHFSIM_NO_MEMORY;
+    return a == RLHFSIM_OK || (a == RLHFSIM_INVALID && b == RLHFSIM_IO) ? b : a;
+}
+
+enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
+                                 struct rlhfsim_diagnostics *diagnostics) {
+    enum rlhfsim_status status = RLHFSIM_OK;
+    struct load load = {.catalog = catalog, .diagnostics = diagnostics};
+    int files = 0;
+    for (int kind = 0; kind < CATALOG_KIND_COUNT && status != RLHFSIM_NO_MEMORY; kind++) {
+        load.kind = (enum catalog_kind)kind;
+        load.file = join_path(&catalog->arena, directory, catalog_file_name(load.kind));
+        if (load.file == NULL)
+            return RLHFSIM_NO_MEMORY;
+        if (!complete && !base_file_exists(load.file))
+            continue;
+        files++;
+        status = graver(status, read_file(&load));
+    }
+    if (files == 0)
+        return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_IO, directory, 0, 0,
+                                       "no catalog file here, expected gpus.csv, nodes.csv, "
+                                       "models.csv, prices.csv or frameworks.csv");
+    return status == RLHFSIM_OK ? check_nodes(&load) : status;
+}
+
+/* ---- looking up ------------------------------------------------------------------------------ */
+
+static const void *find_item(const struct catalog *catalog, enum catalog_kind kind,
+                             const char *name) {
+    const struct record *record = find_record(catalog, kind, name);
+    return record == NULL ? NULL : record->item;
+}
+
+const struct hardware_gpu *catalog_gpu(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_GPUS, name);
+}
+
+const struct hardware_node *catalog_node(const struct catalog *catalog, const char *name) {
+    const struct catalog_node_row *row = find_item(catalog, CATALOG_NODES, name);
+    return row == NULL ? NULL : &row->node;
+}
+
+const struct catalog_offer *catalog_node_offer(const struct catalog *catalog, const char *name) {
+    const struct catalog_node_row *row = find_item(catalog, CATALOG_NODES, name);
+    return row == NULL ? NULL : &row->offer;
+}
+
+const struct llm_architecture *catalog_model(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_MODELS, name);
+}
+
+const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_FRAMEWORKS, name);
+}
+
+const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
+                                          const char *region, const char *item) {
+    char name[NAME_BYTES];
+    int length = snprintf(name, sizeof name, "%s/%s/%s", provider, region, item);
+    return length < 0 || (size_t)length >= sizeof name ? NULL
+                                                       : find_item(catalog, CATALOG_PRICES, name);
+}
+
+const char *catalog_name_at(const struct catalog *catalog, enum catalog_kind kind, size_t index) {
+    const struct record *record = catalog->records[kind];
+    for (; record != NULL && index > 0; index--)
+        record = record->next;
+    return record == NULL ? NULL : record->name;
+}
+
+const char *catalog_source(const struct catalog *catalog, enum catalog_kind kind,
+                           const char *name) {
+    const struct record *record = find_record(catalog, kind, name);
+    return record == NULL ? NULL : record->source;
+}
+
+const char *catalog_provenance(const struct catalog *catalog, enum catalog_kind kind,
+                               const char *name) {
+    const struct record *record = find_record(catalog, kind, name);
+    return record == NULL ? NULL : record->provenance;
+}
+
+const char *catalog_nearest(const struct catalog *catalog, enum catalog_kind kind,
+                            const char *name) {
+    struct base_nearest nearest;
+    base_nearest_start(&nearest, name);
+    for (const struct record *record = catalog->records[kind]; record != NULL;
+         record = record->next)
+        base_nearest_offer(&nearest, record->name);
+    return base_nearest_name(&nearest);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scenario/catalog_rows.h"
+
+#include "models/base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define GIB 1073741824.0
+#define GB 1e9
+#define TERA 1e12
+#define MICRO 1e-6
+#define MILLI 1e-3
+#define BITS_PER_BYTE 8.0
+
+#define COPY(field, text) base_text_copy((field), sizeof(field), (text))
+
+/* A measured rate is a share of the peak that stands in another column. */
+static bool share(const struct column_row *row, size_t measured, size_t peak, const char *what,
+                  struct rlhfsim_diagnostics *diagnostics, double *result) {
+    double ratio = row->number[peak] > 0.0 ? row->number[measured] / row->number[peak] : 2.0;
+    *result = ratio;
+    if (ratio <= 1.0)
+        return true;
+    (void)tree_error(diagnostics, row->place[measured],
+                     "%s is %s, above the peak it is a share of (%s)", what, row->text[measured],
+                     row->text[peak]);
+    return false;
+}
+
+static bool fill_gpu(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                     void *item) {
+    struct hardware_gpu *gpu = item;
+    const double *number = row->number;
+    COPY(gpu->name, row->text[GPU_NAME]);
+    gpu->peak_flops_per_s[HARDWARE_BF16] = number[GPU_BF16_TFLOPS] * TERA;
+    gpu->peak_flops_per_s[HARDWARE_FP16] = number[GPU_FP16_TFLOPS] * TERA;
+    gpu->peak_flops_per_s[HARDWARE_FP32] = number[GPU_FP32_TFLOPS] * TERA;
+    gpu->peak_flops_per_s[HARDWARE_FP8] = number[GPU_FP8_TFLOPS] * TERA;
+    gpu->attention_efficiency = number[GPU_ATTENTION_EFFICIENCY];
+    gpu->attention_backward_efficiency = number[GPU_ATTENTION_BACKWARD_EFFICIENCY];
+    gpu->memory_bytes = number[GPU_MEMORY_GIB] * GIB;
+    gpu->memory_bandwidth_bytes_per_s = number[GPU_MEMORY_BANDWIDTH_GB_PER_S] * GB;
+    gpu->scaleup_bandwidth_bytes_per_s = number[GPU_SCALEUP_GB_PER_S] * GB;
+    gpu->host_bandwidth_bytes_per_s = number[GPU_HOST_BANDWIDTH_GB_PER_S] * GB;
+    gpu->kernel_launch_s = number[GPU_KERNEL_LAUNCH_US] * MICRO;
+    gpu->power_w = number[GPU_POWER_W];
+    bool compute = share(row, GPU_MATMUL_TFLOPS_MEASURED, GPU_BF16_TFLOPS, "matmul_tflops_measured",
+                         diagnostics, &gpu->matmul_efficiency);
+    bool memory = share(row, GPU_MEMORY_BANDWIDTH_MEASURED_GB_PER_S, GPU_MEMORY_BANDWIDTH_GB_PER_S,
+                        "memory_bandwidth_measured_gb_per_s", diagnostics, &gpu->memory_efficiency);
+    return compute && memory;
+}
+
+static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                      void *item) {
+    struct catalog_node_row *result = item;
+    struct hardware_node *node = &result->node;
+    const double *number = row->number;
+    (void)diagnostics;
+    COPY(node->name, row->text[NODE_NAME]);
+    COPY(node->gpu, row->text[NODE_GPU]);
+    node->gpus = (int)number[NODE_GPUS];
+    node->host_memory_bytes = number[NODE_HOST_MEMORY_GIB] * GIB;
+    node->nvme_bytes = number[NODE_NVME_GB] * GB;
+    node->network_bandwidth_bytes_per_s = number[NODE_NETWORK_GBIT_PER_S] * GB / BITS_PER_BYTE;
+    node->scaleup_efficiency = number[NODE_SCALEUP_EFFICIENCY];
+    node->network_efficiency = number[NODE_NETWORK_EFFICIENCY];
+    node->scaleup_latency_s = number[NODE_SCALEUP_LATENCY_US] * MICRO;
+    node->network_latency_s = number[NODE_NETWORK_LATENCY_US] * MICRO;
+    node->collective_start_s = number[NODE_COLLECTIVE_START_US] * MICRO;
+    node->storage_bandwidth_bytes_per_s = number[NODE_STORAGE_GB_PER_S] * GB;
+    COPY(result->offer.provider, row->text[NODE_PROVIDER]);
+    COPY(result->offer.instance, row->text[NODE_INSTANCE]);
+    COPY(result->offer.region, row->text[NODE_REGION]);
+    return true;
+}
+
+/* The published count is the proof that the shape was copied rightly. */
+static bool check_parameters(const struct column_row *row, const struct llm_architecture *model,
+                             struct rlhfsim_diagnostics *diagnostics) {
+    int64_t counted = llm_parameters(model, LLM_HEAD_VOCABULARY);
+    if (counted == (int64_t)row->number[MODEL_PARAMETERS])
+        return true;
+    (void)tree_error(diagnostics, row->place[MODEL_PARAMETERS],
+                     "parameters is %s, but the shape of '%s' has %" PRId64,
+                     row->text[MODEL_PARAMETERS], model->name, counted);
+    return false;
+}
+
+static bool fill_model(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                       void *item) {
+    struct llm_architecture *model = item;
+    const double *number = row->number;
+    COPY(model->name, row->text[MODEL_NAME]);
+    COPY(model->family, row->text[MODEL_FAMILY]);
+    model->layers = (int64_t)number[MODEL_LAYERS];
+    model->hidden = (int64_t)number[MODEL_HIDDEN];
+    model->heads = (int64_t)number[MODEL_HEADS];
+    model->kv_heads = (int64_t)number[MODEL_KV_HEADS];
+    model->head_dim = (int64_t)number[MODEL_HEAD_DIM];
+    model->ffn = (int64_t)number[MODEL_FFN];
+    model->vocab = (int64_t)number[MODEL_VOCAB];
+    model->max_position = (int64_t)number[MODEL_MAX_POSITION];
+    model->tied_embeddings = number[MODEL_TIED_EMBEDDINGS] > 0.0;
+    model->gated_ffn = number[MODEL_GATED_FFN] > 0.0;
+    model->qkv_bias = number[MODEL_QKV_BIAS] > 0.0;
+    model->output_bias = number[MODEL_OUTPUT_BIAS] > 0.0;
+    model->ffn_bias = number[MODEL_FFN_BIAS] > 0.0;
+    model->qk_norm = number[MODEL_QK_NORM] > 0.0;
+    if (model->heads % model->kv_heads == 0)
+        return check_parameters(row, model, diagnostics);
+    (void)tree_error(diagnostics, row->place[MODEL_KV_HEADS],
+                     "kv_heads is %s, expected a divisor of heads (%s)", row->text[MODEL_KV_HEADS],
+                     row->text[MODEL_HEADS]);
+    return false;
+}
+
+static bool fill_price(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                       void *item) {
+    struct catalog_price *price = item;
+    (void)diagnostics;
+    COPY(price->provider, row->text[PRICE_PROVIDER]);
+    COPY(price->region, row->text[PRICE_REGION]);
+    COPY(price->item, row->text[PRICE_ITEM]);
+    COPY(price->unit, row->text[PRICE_UNIT]);
+    COPY(price->date, row->text[PRICE_DATE]);
+    price->usd = row->number[PRICE_PRICE_USD];
+    return true;
+}
+
+static bool find_weight_sync(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                             const struct network_weight_sync_type **result) {
+    const char *name = row->text[FRAMEWORK_WEIGHT_SYNC];
+    char quoted[BASE_QUOTE_SIZE];
+    struct base_nearest nearest;
+    const struct network_weight_sync_type *type;
+    *result = network_weight_sync_find(name);
+    if (*result != NULL)
+        return true;
+    base_nearest_start(&nearest, name);
+    for (unsigned i = 0; (type = network_weight_sync_at(i)) != NULL; i++)
+        base_nearest_offer(&nearest, type->name);
+    const char *near = base_nearest_name(&nearest);
+    (void)tree_error(diagnostics, row->place[FRAMEWORK_WEIGHT_SYNC],
+                     "weight_sync is %s, which is not known%s%s%s", base_quote(name, quoted),
+                     near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
+                     near == NULL ? "" : "'?");
+    return false;
+}
+
+static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                           void *item) {
+    struct catalog_framework *framework = item;
+    const double *number = row->number;
+    COPY(framework->name, row->text[FRAMEWORK_NAME]);
+    framework->training = (struct training_software){
+        .matmul_share = number[FRAMEWORK_MATMUL_SHARE],
+        .microbatch_host_s = number[FRAMEWORK_MICROBATCH_HOST_MS] * MILLI,
+        .optimizer_host_s = number[FRAMEWORK_OPTIMIZER_HOST_MS] * MILLI};
+    framework->step_host_s = number[FRAMEWORK_STEP_HOST_S];
+    framework->iteration_host_s = number[FRAMEWORK_ITERATION_HOST_MS] * MILLI;
+    framework->sequence_host_s = number[FRAMEWORK_SEQUENCE_HOST_US] * MICRO;
+    framework->transition_s_per_sqrt_gb = number[FRAMEWORK_TRANSITION_S_PER_SQRT_GB];
+    framework->weight_sync_cost = (struct network_weight_sync_cost){
+        .pause_s = number[FRAMEWORK_SYNC_PAUSE_S],
+        .tensor_s = number[FRAMEWORK_SYNC_TENSOR_MS] * MILLI,
+        .load_bandwidth_bytes_per_s = number[FRAMEWORK_SYNC_LOAD_GB_PER_S] * GB};
+    framework->engine_residue_bytes = number[FRAMEWORK_ENGINE_RESIDUE_GIB] * GIB;
+    framework->context_bytes = number[FRAMEWORK_CONTEXT_GIB] * GIB;
+    framework->fragmentation_fraction = number[FRAMEWORK_FRAGMENTATION_FRACTION];
+    return find_weight_sync(row, diagnostics, &framework->weight_sync);
+}
+
+struct row_type {
+    size_t size, provenance;
+    bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
+};
+
+static const struct row_type types[CATALOG_KIND_COUNT] = {
+    [CATALOG_GPUS] = {sizeof(struct hardware_gpu), GPU_PROVENANCE, fill_gpu},
+    [CATALOG_NODES] = {sizeof(struct catalog_node_row), NODE_PROVENANCE, fill_node},
+    [CATALOG_MODELS] = {sizeof(struct llm_architecture), MODEL_PROVENANCE, fill_model},
+    [CATALOG_PRICES] = {sizeof(struct catalog_price), PRICE_PROVENANCE, fill_price},
+    [CATALOG_FRAMEWORKS] = {sizeof(struct catalog_framework), FRAMEWORK_PROVENANCE, fill_framework},
+};
+
+size_t catalog_row_size(enum catalog_kind kind) {
+    return types[kind].size;
+}
+
+bool catalog_row_fill(enum catalog_kind kind, const struct column_row *row,
+                      struct rlhfsim_diagnostics *diagnostics, void *item) {
+    return types[kind].fill(row, diagnostics, item);
+}
+
+size_t catalog_provenance_column(enum catalog_kind kind) {
+    return types[kind].provenance;
+}
+
+void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char *buffer,
+                      size_t size) {
+    if (kind == CATALOG_PRICES)
+        (void)snprintf(buffer, size, "%s/%s/%s", row->text[PRICE_PROVIDER], row->text[PRICE_REGION],
+                       row->text[PRICE_ITEM]);
+    else
+        base_text_copy(buffer, size, row->text[0]);
+}

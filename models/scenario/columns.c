@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scenario/columns.h"
+
+#include "models/base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT(bytes) .type = COLUMN_TEXT, .most = (bytes)
+#define ABOVE(from, to) .type = COLUMN_NUMBER, .minimum = (from), .maximum = (to), .above = true
+#define NUMBER(from, to) .type = COLUMN_NUMBER, .minimum = (from), .maximum = (to)
+#define INTEGER(from, to) .type = COLUMN_INTEGER, .minimum = (from), .maximum = (to)
+#define SHARE ABOVE(0, 1)
+#define BOOLEAN .type = COLUMN_BOOLEAN
+#define LARGE 1e15
+#define ORIGIN                                                           \
+    {"provenance", .type = COLUMN_PROVENANCE}, {"source", TEXT(1023)}, { \
+        "notes", .type = COLUMN_NOTE                                     \
+    }
+
+/* A text is at most as long as its field (see catalog.h, cluster.h, architecture.h). */
+static const struct column gpu_columns[GPU_COLUMNS] = {
+    {"name", TEXT(63)},
+    {"bf16_tflops", NUMBER(0, LARGE)},
+    {"fp16_tflops", NUMBER(0, LARGE)},
+    {"fp32_tflops", NUMBER(0, LARGE)},
+    {"fp8_tflops", NUMBER(0, LARGE)},
+    {"matmul_tflops_measured", ABOVE(0, LARGE)},
+    {"attention_efficiency", SHARE},
+    {"attention_backward_efficiency", SHARE},
+    {"memory_gib", ABOVE(0, LARGE)},
+    {"memory_bandwidth_gb_per_s", ABOVE(0, LARGE)},
+    {"memory_bandwidth_measured_gb_per_s", ABOVE(0, LARGE)},
+    {"scaleup_gb_per_s", ABOVE(0, LARGE)},
+    {"host_bandwidth_gb_per_s", ABOVE(0, LARGE)},
+    {"kernel_launch_us", NUMBER(0, LARGE)},
+    {"power_w", NUMBER(0, LARGE)},
+    ORIGIN};
+
+static const struct column node_columns[NODE_COLUMNS] = {{"name", TEXT(63)},
+                                                         {"provider", TEXT(31)},
+                                                         {"instance", TEXT(63)},
+                                                         {"region", TEXT(47)},
+                                                         {"gpu", TEXT(63)},
+                                                         {"gpus", INTEGER(1, 1024)},
+                                                         {"host_memory_gib", ABOVE(0, LARGE)},
+                                                         {"nvme_gb", NUMBER(0, LARGE)},
+                                                         {"network_gbit_per_s", ABOVE(0, LARGE)},
+                                                         {"scaleup_efficiency", SHARE},
+                                                         {"network_efficiency", SHARE},
+                                                         {"scaleup_latency_us", NUMBER(0, LARGE)},
+                                                         {"network_latency_us", NUMBER(0, LARGE)},
+                                                         {"collective_start_us", NUMBER(0, LARGE)},
+                                                         {"storage_gb_per_s", ABOVE(0, LARGE)},
+                                                         ORIGIN};
+
+/* The limits of the shapes keep the parameter count within 63 bits, see architecture.h. */
+static const struct column model_columns[MODEL_COLUMNS] = {
+    {"name", TEXT(95)},
+    {"family", TEXT(31)},
+    {"layers", INTEGER(1, LLM_LAYERS_LIMIT)},
+    {"hidden", INTEGER(1, LLM_HIDDEN_LIMIT)},
+    {"heads", INTEGER(1, LLM_HEADS_LIMIT)},
+    {"kv_heads", INTEGER(1, LLM_HEADS_LIMIT)},
+    {"head_dim", INTEGER(1, LLM_HEAD_DIM_LIMIT)},
+    {"ffn", INTEGER(1, LLM_FFN_LIMIT)},
+    {"vocab", INTEGER(1, LLM_VOCAB_LIMIT)},
+    {"max_position", INTEGER(1, 1e9)},
+    {"tied_embeddings", BOOLEAN},
+    {"gated_ffn", BOOLEAN},
+    {"qkv_bias", BOOLEAN},
+    {"output_bias", BOOLEAN},
+    {"ffn_bias", BOOLEAN},
+    {"qk_norm", BOOLEAN},
+    {"parameters", INTEGER(1, 9e15)},
+    ORIGIN};
+
+static const struct column price_columns[PRICE_COLUMNS] = {{"provider", TEXT(31)},
+                                                           {"region", TEXT(47)},
+                                                           {"item", TEXT(95)},
+                                                           {"unit", TEXT(31)},
+                                                           {"price_usd", NUMBER(0, LARGE)},
+                                                           {"date", TEXT(31)},
+                                                           ORIGIN};
+
+static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
+    {"name", TEXT(47)},
+    {"matmul_share", SHARE},
+    {"microbatch_host_ms", NUMBER(0, LARGE)},
+    {"optimizer_host_ms", NUMBER(0, LARGE)},
+    {"step_host_s", NUMBER(0, LARGE)},
+    {"iteration_host_ms", NUMBER(0, LARGE)},
+    {"sequence_host_us", NUMBER(0, LARGE)},
+    {"transition_s_per_sqrt_gb", NUMBER(0, LARGE)},
+    {"weight_sync", TEXT(63)},
+    {"sync_pause_s", NUMBER(0, LARGE)},
+    {"sync_tensor_ms", NUMBER(0, LARGE)},
+    {"sync_load_gb_per_s", NUMBER(0, LARGE)},
+    {"engine_residue_gib", NUMBER(0, LARGE)},
+    {"context_gib", NUMBER(0, LARGE)},
+    {"fragmentation_fraction", NUMBER(0, 1)},
+    ORIGIN};
+
+struct kind_row {
+    const char *file, *name;
+    const struct column *columns;
+    size_t count;
+};
+
+static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
+    [CATALOG_GPUS] = {"gpus.csv", "GPU", gpu_columns, GPU_COLUMNS},
+    [CATALOG_NODES] = {"nodes.csv", "node", node_columns, NODE_COLUMNS},
+    [CATALOG_MODELS] = {"models.csv", "model", model_columns, MODEL_COLUMNS},
+    [CATALOG_PRICES] = {"prices.csv", "price", price_columns, PRICE_COLUMNS},
+    [CATALOG_FRAMEWORKS] = {"frameworks.csv", "framework", framework_columns, FRAMEWORK_COLUMNS},
+};
+
+static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",
+                                          NULL};
+static const char *const booleans[] = {"no", "yes", NULL};
+
+const struct column *catalog_columns(enum catalog_kind kind, size_t *count) {
+    *count = kinds[kind].count;
+    return kinds[kind].columns;
+}
+
+const char *catalog_file_name(enum catalog_kind kind) {
+    return kinds[kind].file;
+}
+
+const char *catalog_kind_name(enum catalog_kind kind) {
+    return kinds[kind].name;
+}
+
+const char *catalog_provenance_name(int provenance) {
+    return provenances[provenance];
+}
+
+/* ---- header ---------------------------------------------------------------------------------- */
+
+static size_t find_column(const struct kind_row *kind, const char *name) {
+    size_t index = 0;
+    while (index < kind->count && strcmp(kind->columns[index].name, name) != 0)
+        index++;
+    return index;
+}
+
+static void unknown_column(const struct kind_row *kind, const struct csv_cell *cell,
+                           struct rlhfsim_diagnostics *diagnostics) {
+    char quoted[BASE_QUOTE_SIZE];
+    struct base_nearest nearest;
+    base_nearest_start(&nearest, cell->text);
+    for (size_t i = 0; i < kind->count; i++)
+        base_nearest_offer(&nearest, kind->columns[i].name);
+    const char *near = base_nearest_name(&nearest);
+    (void)tree_error(diagnostics, cell->place, "unknown column %s%s%s%s",
+                     base_quote(cell->text, quoted), near == NULL ? "" : "; did you mean '",
+                     near == NULL ? "" : near, near == NULL ? "" : "'?");
+}
+
+bool catalog_match_header(enum catalog_kind kind, const struct csv_table *table, const char *file,
+                          struct rlhfsim_diagnostics *diagnostics, size_t position[COLUMN_LIMIT]) {
+    const struct kind_row *row = &kinds[kind];
+    bool found[COLUMN_LIMIT] = {false};
+    bool good = true;
+    for (size_t i = 0; i < table->columns; i++) {
+        size_t index = find_column(row, table->header[i].text);
+        if (index == row->count)
+            unknown_column(row, &table->header[i], diagnostics);
+        else if (found[index])
+            (void)tree_error(diagnostics, table->header[i].place, "column '%s' is written twice",
+                             row->columns[index].name);
+        good = good && index < row->count && !found[index];
+        if (index == row->count)
+            continue;
+        found[index] = true;
+        position[index] = i;
+    }
+    for (size_t index = 0; index < row->count; index++) {
+        if (found[index])
+            continue;
+        (void)tree_error(diagnostics, (struct tree_place){file, 1, 1}, "column '%s' is missing",
+                         row->columns[index].name);
+        good = false;
+    }
+    return good;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static int find_word(const char *const *words, const char *text) {
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], text) == 0)
+            return i;
+    return -1;
+}
+
+static void describe_range(const struct column *column, char *buffer, size_t size) {
+    const char *what = column->type == COLUMN_INTEGER ? "a whole number" : "a number";
+    if (column->maximum >= LARGE)
+        (void)snprintf(buffer, size, "%s %s %g", what, column->above ? "above" : "of at least",
+                       column->minimum);
+    else if (column->above)
+        (void)snprintf(buffer, size, "%s above %g and at most %g", what, column->minimum,
+                       column->maximum);
+    else
+        (void)snprintf(buffer, size, "%s from %g to %g", what, column->minimum, column->maximum);
+}
+
+static void describe(const struct column *column, char *buffer, size_t size) {
+    switch (column->type) {
+    case COLUMN_TEXT:
+    case COLUMN_NOTE:
+        (void)snprintf(buffer, size, "text of at most %zu bytes", column->most);
+        break;
+    case COLUMN_NUMBER:
+    case COLUMN_INTEGER:
+        describe_range(column, buffer, size);
+        break;
+    case COLUMN_BOOLEAN:
+        (void)snprintf(buffer, size, "yes or no");
+        break;
+    case COLUMN_PROVENANCE:
+        (void)snprintf(buffer, size, "one of measured, interpolated, extrapolated, assumed");
+        break;
+    }
+}
+
+static bool read_number(const struct column *column, const char *text, double *number) {
+    int64_t whole = 0;
+    bool read = column->type == COLUMN_INTEGER ? base_integer_read(text, &whole) == BASE_NUMBER_OK
+                                               : base_number_read(text, number) == BASE_NUMBER_OK;
+    if (column->type == COLUMN_INTEGER)
+        *number = (double)whole;
+    bool low = column->above ? *number > column->minimum : *number >= column->minimum;
+    return read && low && *number <= column->maximum;
+}
+
+static bool read_cell(const struct column *column, const char *text, double *number) {
+    int index = 0;
+    switch (column->type) {
+    case COLUMN_TEXT:
+        return *text != '\0' && strlen(text) <= column->most;
+    case COLUMN_NOTE:
+        return true;
+    case COLUMN_NUMBER:
+    case COLUMN_INTEGER:
+        return read_number(column, text, number);
+    case COLUMN_BOOLEAN:
+        index = find_word(booleans, text);
+        break;
+    case COLUMN_PROVENANCE:
+        index = find_word(provenances, text);
+        break;
+    }
+    *number = index;
+    return index >= 0;
+}
+
+bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
+                      const size_t position[COLUMN_LIMIT], struct rlhfsim_diagnostics *diagnostics,
+                      struct column_row *row) {
+    bool good = true;
+    *row = (struct column_row){0};
+    for (size_t i = 0; i < kinds[kind].count; i++) {
+        const struct column *column = &kinds[kind].columns[i];
+        const struct csv_cell *cell = &cells->cells[position[i]];
+        char expected[128], quoted[BASE_QUOTE_SIZE];
+        row->text[i] = cell->text;
+        row->place[i] = cell->place;
+        if (read_cell(column, cell->text, &row->number[i]))
+            continue;
+        good = false;
+        describe(column, expected, sizeof expected);
+        (void)tree_error(diagnostics, cell->place, "%s is %s, expected %s", column->name,
+                         *cell->text == '\0' ? "empty" : base_quote(cell->text, quoted), expected);
+    }
+    return good;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_SCENARIO_COLUMNS_H
+#define MODELS_SCENARIO_COLUMNS_H
+
+/*
+ * The columns of the catalog's files: one table a file with the name, type and range of each. A
+ * file has exactly these columns, in any order.
+ */
+
+#include "models/scenario/catalog.h"
+#include "models/scenario/csv_table.h"
+
+enum column_type {
+    COLUMN_TEXT,      /* at most `most` bytes, not empty */
+    COLUMN_NOTE,      /* any text, may be empty */
+    COLUMN_NUMBER,    /* `minimum` to `maximum`, see below */
+    COLUMN_INTEGER,   /* the same, whole */
+    COLUMN_BOOLEAN,   /* yes or no */
+    COLUMN_PROVENANCE /* measured, interpolated, extrapolated or assumed */
+};
+
+struct column {
+    const char *name;
+    enum column_type type;
+    double minimum, maximum;
+    bool above; /* the minimum itself is outside */
+    size_t most;
+};
+
+#define COLUMN_LIMIT 24
+
+enum gpu_column {
+    GPU_NAME,
+    GPU_BF16_TFLOPS,
+    GPU_FP16_TFLOPS,
+    GPU_FP32_TFLOPS,
+    GPU_FP8_TFLOPS,
+    GPU_MATMUL_TFLOPS_MEASURED,
+    GPU_ATTENTION_EFFICIENCY,
+    GPU_ATTENTION_BACKWARD_EFFICIENCY,
+    GPU_MEMORY_GIB,
+    GPU_MEMORY_BANDWIDTH_GB_PER_S,
+    GPU_MEMORY_BANDWIDTH_MEASURED_GB_PER_S,
+    GPU_SCALEUP_GB_PER_S,
+    GPU_HOST_BANDWIDTH_GB_PER_S,
+    GPU_KERNEL_LAUNCH_US,
+    GPU_POWER_W,
+    GPU_PROVENANCE,
+    GPU_SOURCE,
+    GPU_NOTES,
+    GPU_COLUMNS
+};
+
+enum node_column {
+    NODE_NAME,
+    NODE_PROVIDER,
+    NODE_INSTANCE,
+    NODE_REGION,
+    NODE_GPU,
+    NODE_GPUS,
+    NODE_HOST_MEMORY_GIB,
+    NODE_NVME_GB,
+    NODE_NETWORK_GBIT_PER_S,
+    NODE_SCALEUP_EFFICIENCY,
+    NODE_NETWORK_EFFICIENCY,
+    NODE_SCALEUP_LATENCY_US,
+    NODE_NETWORK_LATENCY_US,
+    NODE_COLLECTIVE_START_US,
+    NODE_STORAGE_GB_PER_S,
+    NODE_PROVENANCE,
+    NODE_SOURCE,
+    NODE_NOTES,
+    NODE_COLUMNS
+};
+
+enum model_column {
+    MODEL_NAME,
+    MODEL_FAMILY,
+    MODEL_LAYERS,
+    MODEL_HIDDEN,
+    MODEL_HEADS,
+    MODEL_KV_HEADS,
+    MODEL_HEAD_DIM,
+    MODEL_FFN,
+    MODEL_VOCAB,
+    MODEL_MAX_POSITION,
+    MODEL_TIED_EMBEDDINGS,
+    MODEL_GATED_FFN,
+    MODEL_QKV_BIAS,
+    MODEL_OUTPUT_BIAS,
+    MODEL_FFN_BIAS,
+    MODEL_QK_NORM,
+    MODEL_PARAMETERS,
+    MODEL_PROVENANCE,
+    MODEL_SOURCE,
+    MODEL_NOTES,
+    MODEL_COLUMNS
+};
+
+enum price_column {
+    PRICE_PROVIDER,
+    PRICE_REGION,
+    PRICE_ITEM,
+    PRICE_UNIT,
+    PRICE_PRICE_USD,
+    PRICE_DATE,
+    PRICE_PROVENANCE,
+    PRICE_SOURCE,
+    PRICE_NOTES,
+    PRICE_COLUMNS
+};
+
+enum framework_column {
+    FRAMEWORK_NAME,
+    FRAMEWORK_MATMUL_SHARE,
+    FRAMEWORK_MICROBATCH_HOST_MS,
+    FRAMEWORK_OPTIMIZER_HOST_MS,
+    FRAMEWORK_STEP_HOST_S,
+    FRAMEWORK_ITERATION_HOST_MS,
+    FRAMEWORK_SEQUENCE_HOST_US,
+    FRAMEWORK_TRANSITION_S_PER_SQRT_GB,
+    FRAMEWORK_WEIGHT_SYNC,
+    FRAMEWORK_SYNC_PAUSE_S,
+    FRAMEWORK_SYNC_TENSOR_MS,
+    FRAMEWORK_SYNC_LOAD_GB_PER_S,
+    FRAMEWORK_ENGINE_RESIDUE_GIB,
+    FRAMEWORK_CONTEXT_GIB,
+    FRAMEWORK_FRAGMENTATION_FRACTION,
+    FRAMEWORK_PROVENANCE,
+    FRAMEWORK_SOURCE,
+    FRAMEWORK_NOTES,
+    FRAMEWORK_COLUMNS
+};
+
+/* The columns of a file in the order of the enums above; `count` of them. */
+const struct column *catalog_columns(enum catalog_kind kind, size_t *count);
+
+/* "gpus.csv", ... and "GPU", ... for messages. */
+const char *catalog_file_name(enum catalog_kind kind);
+const char *catalog_kind_name(enum catalog_kind kind);
+
+/* One row in the order of the columns, whatever their order in the file. */
+struct column_row {
+    const char *text[COLUMN_LIMIT];
+    double number[COLUMN_LIMIT]; /* numbers, integers, booleans (0 or 1), provenance (index) */
+    struct tree_place place[COLUMN_LIMIT];
+};
+
+/* Finds the columns of a table: `position[i]` is where column i stands in the file. False after the
+ * errors: unknown, repeated, missing columns. */
+bool catalog_match_header(enum catalog_kind kind, const struct csv_table *table, const char *file,
+                          struct rlhfsim_diagnostics *diagnostics, size_t position[COLUMN_LIMIT]);
+
+/* Checks and reads one row. False after the errors of its cells. */
+bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
+                      const size_t position[COLUMN_LIMIT], struct rlhfsim_diagnostics *diagnostics,
+                      struct column_row *row);
+
+/* The text of a provenance index; the string is static. */
+const char *catalog_provenance_name(int provenance);
+
+#endif

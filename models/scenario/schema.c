@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scenario/schema.h"
+
+#include "models/scenario/scenario.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FIELD(member)                                    \
+    .offset = offsetof(struct rlhfsim_scenario, member), \
+    .size = sizeof(((const struct rlhfsim_scenario *)NULL)->member)
+#define TEXT(bytes) .type = SCENARIO_TYPE_TEXT, .most = (bytes)
+#define INTEGER(from, to) .type = SCENARIO_TYPE_INTEGER, .least = (from), .most = (to)
+#define NUMBER(from, to) .type = SCENARIO_TYPE_NUMBER, .minimum = (from), .maximum = (to)
+#define QUANTITY(kind, from, to) \
+    .type = SCENARIO_TYPE_QUANTITY, .dimension = (kind), .minimum = (from), .maximum = (to)
+#define BOOLEAN .type = SCENARIO_TYPE_BOOLEAN
+#define CHOICE(names) .type = SCENARIO_TYPE_CHOICE, .choices = (names)
+#define LATER .type = SCENARIO_TYPE_LATER
+#define ONLY_ONE(what) INTEGER(1, 1), .later = (what), .fallback = "1"
+#define ROLLOUT .use = SCENARIO_USE_ROLLOUT
+
+/* Far beyond any run, and small enough that products of three of them stay within 63 bits. */
+#define MANY 1000000
+#define VERY_MANY 1000000000
+#define DATA_SET 1000000000000
+#define LARGE 1e15
+
+/* The order of the choices is that of the enum that the value becomes. */
+static const char *const kl_choices[] = {"none", "reward", "loss", NULL};
+static const char *const reference_choices[] = {"every_step", "precomputed", NULL};
+static const char *const offload_choices[] = {"none", "optimizer", "parameters",
+                                              "optimizer+parameters", NULL};
+static const char *const precision_choices[] = {"fp32", "bf16", "fp16", "fp8", NULL};
+static const char *const recompute_choices[] = {"none", "selective", "full", NULL};
+static const char *const mode_choices[] = {"colocated", NULL};
+static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
+static const char *const engine_choices[] = {"vllm", NULL};
+static const char *const engine_planned[] = {"sglang", NULL};
+static const char *const law_choices[] = {"fixed", "lognormal", NULL};
+static const char *const law_planned[] = {"gamma", "histogram", "trace", NULL};
+static const char *const plan_choices[] = {"on_demand", "spot", NULL};
+
+#define MODEL_KEYS(role, ROLE, what)                                                              \
+    [KEY_MODELS_##ROLE##_MODEL] = {"models." role ".model",                                       \
+                                   "the " what ": a name of the catalog, or the path of a "       \
+                                   "config.json (from the scenario's folder)",                    \
+                                   TEXT(4095)},                                                   \
+    [KEY_MODELS_##ROLE##_LORA_RANK] = {"models." role ".lora_rank",                               \
+                                       "rank of LoRA adapters on every linear layer of the " role \
+                                       "; 0 trains all parameters",                               \
+                                       INTEGER(0, 65536), .fallback = "0",                        \
+                                       FIELD(models[ALGORITHM_ROLE_##ROLE].lora_rank)},           \
+    [KEY_MODELS_##ROLE##_OFFLOAD] = {"models." role ".offload",                                   \
+                                     "what of the " role " is kept in host memory while it is "   \
+                                     "not in use; without it training.offload holds for trained " \
+                                     "models and none for frozen ones",                           \
+                                     CHOICE(offload_choices)}
+
+#define LENGTH_KEYS(name, NAME, field, what, limit_meaning)                                        \
+    [KEY_##NAME##_LAW] = {"rollout." name ".law", "law of the lengths of " what,                   \
+                          CHOICE(law_choices),    .planned = law_planned,                          \
+                          .required = true,       FIELD(rollout.field.moments.law)},               \
+    [KEY_##NAME##_MEAN] = {"rollout." name ".mean", "mean length of " what ", in tokens",          \
+                           NUMBER(1, VERY_MANY), .required = true,                                 \
+                           FIELD(rollout.field.moments.mean)},                                     \
+    [KEY_##NAME##_P99] = {"rollout." name ".p99",                                                  \
+                          "length, in tokens, that 99 in 100 " what " do not exceed (lognormal)",  \
+                          NUMBER(1, VERY_MANY), FIELD(rollout.field.moments.p99)},                 \
+    [KEY_##NAME##_LIMIT] = {"rollout." name ".limit", limit_meaning, INTEGER(1, VERY_MANY)},       \
+    [KEY_##NAME##_UNCUT] = {"rollout." name ".uncut",                                              \
+                            "mean and p99 are those of the law before the limit cuts it", BOOLEAN, \
+                            .fallback = "false", FIELD(rollout.field.moments.uncut)}
+
+static const struct scenario_schema_entry entries[KEY_COUNT] = {
+    [KEY_NAME] = {"name", "what the run is called in results", TEXT(127), .required = true,
+                  FIELD(name)},
+    [KEY_SEED] = {"seed", "seed of all random numbers; the same seed gives the same bytes",
+                  INTEGER(0, INT64_MAX), .fallback = "1", FIELD(seed)},
+    [KEY_FRAMEWORK] = {"framework",
+                       "training framework: a name of the catalog, which has its host times, its "
+                       "weight sync and its memory overheads",
+                       TEXT(47), .required = true},
+    [KEY_STEPS] = {"steps",
+                   "rollout steps (offline: optimizer steps); replaces what the data set gives",
+                   INTEGER(1, VERY_MANY), FIELD(steps)},
+
+    [KEY_ALGORITHM_NAME] = {"algorithm.name", "the algorithm, which says what phases a step has",
+                            TEXT(47), .required = true},
+    [KEY_ALGORITHM_PROMPTS_PER_STEP] = {"algorithm.prompts_per_step",
+                                        "prompts that one rollout step answers",
+                                        INTEGER(1, VERY_MANY), ROLLOUT,
+                                        FIELD(algorithm.prompts_per_step)},
+    [KEY_ALGORITHM_SAMPLES_PER_PROMPT] = {"algorithm.samples_per_prompt",
+                                          "answers to each prompt (K); required where the "
+                                          "algorithm compares them, else 1",
+                                          INTEGER(1, MANY), ROLLOUT,
+                                          FIELD(algorithm.samples_per_prompt)},
+    [KEY_ALGORITHM_MINIBATCH_SAMPLES] = {"algorithm.minibatch_samples",
+                                         "samples (offline: pairs) of one optimizer step over all "
+                                         "GPUs; by default all samples of a rollout step",
+                                         INTEGER(1, VERY_MANY), FIELD(algorithm.minibatch_samples)},
+    [KEY_ALGORITHM_EPOCHS] = {"algorithm.epochs",
+                              "passes of the optimizer over the samples of one rollout step",
+                              INTEGER(1, 1000), ROLLOUT, .fallback = "1", FIELD(algorithm.epochs)},
+    [KEY_ALGORITHM_KL] = {"algorithm.kl",
+                          "where a KL term keeps the actor near the reference model; by default "
+                          "reward with a critic and loss without one",
+                          CHOICE(kl_choices), ROLLOUT, FIELD(algorithm.kl)},
+    [KEY_ALGORITHM_REFERENCE_LOGPROBS] = {"algorithm.reference_logprobs",
+                                          "whether the reference scores the pairs in every step or "
+                                          "once before the first",
+                                          CHOICE(reference_choices), .use = SCENARIO_USE_OFFLINE,
+                                          .fallback = "every_step", FIELD(algorithm.reference)},
+
+    MODEL_KEYS("actor", ACTOR, "model that is trained"),
+    MODEL_KEYS("critic", CRITIC, "model that estimates values"),
+    MODEL_KEYS("reward", REWARD, "model that scores samples"),
+    MODEL_KEYS("reference", REFERENCE, "frozen model that the KL term compares with"),
+
+    [KEY_CLUSTER_NODE] = {"cluster.node", "kind of node: a name of the catalog", TEXT(63),
+                          .required = true},
+    [KEY_CLUSTER_NODES] = {"cluster.nodes", "number of nodes", INTEGER(1, MANY), .fallback = "1",
+                           FIELD(cluster.nodes)},
+    [KEY_CLUSTER_GPU] = {"cluster.gpu",
+                         "kind of GPU, to be sure of it: must be the one of the node", TEXT(63)},
+    [KEY_CLUSTER_GPUS_PER_NODE] = {"cluster.gpus_per_node",
+                                   "GPUs used in each node; by default all it has",
+                                   INTEGER(1, 1024), FIELD(cluster.gpus_per_node)},
+
+    [KEY_PLACEMENT_MODE] = {"placement.mode",
+                            "who sits where: colocated puts training and rollout on the same GPUs",
+                            CHOICE(mode_choices), .planned = mode_planned, .fallback = "colocated"},
+    [KEY_PLACEMENT_TRAIN_GPUS] = {"placement.train_gpus", "GPUs of the trainer in a split", LATER},
+    [KEY_PLACEMENT_ROLLOUT_GPUS] = {"placement.rollout_gpus", "GPUs of the rollout in a split",
+                                    LATER},
+    [KEY_PLACEMENT_STALENESS_VERSIONS] = {"placement.staleness_versions",
+                                          "versions that samples may lag behind the actor", LATER},
+
+    [KEY_TRAINING_TP] = {"training.tp",
+                         "tensor parallel GPUs of one training replica, with sequence parallelism",
+                         INTEGER(1, 1024), .fallback = "1", FIELD(training.tp)},
+    [KEY_TRAINING_PP] = {"training.pp", "pipeline stages", ONLY_ONE("pipeline parallelism")},
+    [KEY_TRAINING_VPP] = {"training.vpp", "virtual stages of a pipeline stage",
+                          ONLY_ONE("interleaved pipelines")},
+    [KEY_TRAINING_CP] = {"training.cp", "context parallel GPUs", ONLY_ONE("context parallelism")},
+    [KEY_TRAINING_EP] = {"training.ep", "expert parallel GPUs", ONLY_ONE("expert parallelism")},
+    [KEY_TRAINING_ZERO_STAGE] = {"training.zero_stage",
+                                 "what data parallel replicas share: 0 nothing, 1 optimizer, 2 and "
+                                 "gradients, 3 and weights (FSDP)",
+                                 INTEGER(0, 3), .fallback = "3", FIELD(training.zero_stage)},
+    [KEY_TRAINING_PRECISION] = {"training.precision",
+                                "number format of weights and matrix products",
+                                CHOICE(precision_choices), .fallback = "bf16",
+                                FIELD(training.precision)},
+    [KEY_TRAINING_MICROBATCH_SAMPLES] =
+        {"training.microbatch_samples",
+         "samples (offline: pairs) of one pass of one data parallel "
+         "rank; this or microbatch_tokens is required",
+         INTEGER(1, VERY_MANY), FIELD(training.microbatch_samples)},
+    [KEY_TRAINING_MICROBATCH_TOKENS] = {"training.microbatch_tokens",
+                                        "token budget of one pass of one data parallel rank, with "
+                                        "packing; this or microbatch_samples is required",
+                                        INTEGER(1, VERY_MANY), FIELD(training.microbatch_tokens)},
+    [KEY_TRAINING_PACKING] = {"training.packing",
+                              "sequences are laid end to end instead of padded to the longest",
+                              BOOLEAN, .fallback = "false", FIELD(training.packing)},
+    [KEY_TRAINING_RECOMPUTE] = {"training.recompute",
+                                "activations that the backward pass computes again instead of "
+                                "keeping (gradient checkpointing)",
+                                CHOICE(recompute_choices), .fallback = "full",
+                                FIELD(training.recompute)},
+    [KEY_TRAINING_OFFLOAD] = {"training.offload",
+                              "what trained models keep in host memory while it is not in use",
+                              CHOICE(offload_choices), .fallback = "none", FIELD(training.offload)},
+
+    [KEY_ROLLOUT_ENGINE] = {"rollout.engine", "inference engine that generates",
+                            CHOICE(engine_choices), .planned = engine_planned, ROLLOUT,
+                            .fallback = "vllm"},
+    [KEY_ROLLOUT_TP] = {"rollout.tp", "tensor parallel GPUs of one engine replica",
+                        INTEGER(1, 1024), ROLLOUT, .fallback = "1", FIELD(rollout.tp)},
+    [KEY_ROLLOUT_PP] = {"rollout.pp", "pipeline stages of one engine replica", ROLLOUT,
+                        ONLY_ONE("pipeline parallelism")},
+    [KEY_ROLLOUT_EP] = {"rollout.ep", "expert parallel GPUs of one engine replica", ROLLOUT,
+                        ONLY_ONE("expert parallelism")},
+    [KEY_ROLLOUT_PRECISION] = {"rollout.precision", "number format of the engine's weights",
+                               CHOICE(precision_choices), ROLLOUT, .fallback = "bf16",
+                               FIELD(rollout.precision)},
+    [KEY_ROLLOUT_MAX_NEW_TOKENS] = {"rollout.max_new_tokens",
+                                    "limit of a response, where it is cut (offline: longest "
+                                    "response of the data set)",
+                                    INTEGER(1, VERY_MANY), .required = true,
+                                    FIELD(rollout.max_new_tokens)},
+    [KEY_ROLLOUT_MAX_NUM_SEQS] = {"rollout.max_num_seqs",
+                                  "sequences that one engine replica runs at once",
+                                  INTEGER(1, MANY), ROLLOUT, .fallback = "256",
+                                  FIELD(rollout.max_num_seqs)},
+    [KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS] = {"rollout.max_num_batched_tokens",
+                                            "tokens of one iteration of an engine replica",
+                                            INTEGER(1, VERY_MANY), ROLLOUT, .fallback = "8192",
+                                            FIELD(rollout.max_num_batched_tokens)},
+    [KEY_ROLLOUT_MEMORY_FRACTION] = {"rollout.memory_fraction",
+                                     "share of a GPU's memory that the engine fills with weights "
+                                     "and KV cache",
+                                     NUMBER(0, 1), .above = true, .below = true, ROLLOUT,
+                                     .fallback = "0.5", FIELD(rollout.memory_fraction)},
+    [KEY_ROLLOUT_PREFIX_CACHING] = {"rollout.prefix_caching",
+                                    "the prompt of several samples is computed once", BOOLEAN,
+                                    ROLLOUT, .fallback = "true", FIELD(rollout.prefix_caching)},
+
+    LENGTH_KEYS("prompt_tokens", PROMPT_TOKENS, prompt, "prompts",
+                "longest prompt, in tokens; by default what the models' context leaves beside "
+                "max_new_tokens"),
+    LENGTH_KEYS("response_tokens", RESPONSE_TOKENS, response, "responses",
+                "longest response, in tokens; if written, it must equal max_new_tokens"),
+
+    /* Default: verl's GRPO example on GSM8K logs 0.907 s of timing_s/reward for the 5,120 samples
+     * of a step (verl-project/verl-data, gsm8k/qwen2-7b-fsdp2.log), 0.18 ms each. */
+    [KEY_REWARD_SAMPLE_TIME] = {"reward.sample_time",
+                                "time of the reward rule for one sample on one worker",
+                                QUANTITY(BASE_TIME, 0, 864000), .use = SCENARIO_USE_RULE_REWARD,
+                                .fallback = "0.2 ms", FIELD(reward.sample_s)},
+    [KEY_REWARD_WORKERS] = {"reward.workers", "CPU workers of the reward rule in each node",
+                            INTEGER(1, MANY), .use = SCENARIO_USE_RULE_REWARD, .fallback = "1",
+                            FIELD(reward.workers)},
+
+    [KEY_DATASET_PROMPTS] = {"dataset.prompts",
+                             "prompts of the data set; with dataset.epochs it gives the steps",
+                             INTEGER(1, DATA_SET), ROLLOUT, FIELD(dataset.prompts)},
+    [KEY_DATASET_PAIRS] = {"dataset.pairs",
+                           "pairs of chosen and rejected responses; with dataset.epochs they give "
+                           "the steps",
+                           INTEGER(1, DATA_SET), .use = SCENARIO_USE_OFFLINE, FIELD(dataset.pairs)},
+    [KEY_DATASET_EPOCHS] = {"dataset.epochs", "passes over the data set", INTEGER(1, MANY),
+                            .fallback = "1", FIELD(dataset.epochs)},
+
+    [KEY_CHECKPOINT_EVERY_STEPS] = {"checkpoint.every_steps",
+                                    "steps between two checkpoints; 0 writes none",
+                                    INTEGER(0, VERY_MANY), .fallback = "0",
+                                    FIELD(checkpoint.every_steps)},
+    [KEY_CHECKPOINT_KEEP] = {"checkpoint.keep", "checkpoints that are kept, the latest ones",
+                             INTEGER(1, VERY_MANY), .fallback = "3", FIELD(checkpoint.keep)},
+    [KEY_CHECKPOINT_STORE_BANDWIDTH] = {"checkpoint.store_bandwidth",
+                                        "what the store takes from all nodes together; by default "
+                                        "only the nodes limit",
+                                        QUANTITY(BASE_BYTE_RATE, 0, LARGE), .above = true,
+                                        FIELD(checkpoint.store_bandwidth_bytes_per_s)},
+
+    [KEY_LOGGING_BYTES_PER_SAMPLE] = {"logging.bytes_per_sample",
+                                      "what one logged sample writes to the log service",
+                                      QUANTITY(BASE_BYTES, 0, LARGE), .above = true,
+                                      FIELD(logging.bytes_per_sample)},
+    [KEY_LOGGING_SAMPLING_RATE] = {"logging.sampling_rate", "share of the samples that is logged",
+                                   NUMBER(0, 1), .fallback = "0", FIELD(logging.sampling_rate)},
+
+    [KEY_PRICES_PROVIDER] = {"prices.provider",
+                             "who rents the nodes out; by default the provider of the node",
+                             TEXT(31)},
+    [KEY_PRICES_REGION] = {"prices.region", "where; by default the region of the node", TEXT(47)},
+    [KEY_PRICES_PLAN] = {"prices.plan", "how the nodes are rented", CHOICE(plan_choices),
+                         .fallback = "on_demand"},
+    [KEY_PRICES_NODE_USD_PER_HOUR] = {"prices.node_usd_per_hour",
+                                      "price of a node, in place of the catalog's for provider, "
+                                      "region and plan",
+                                      NUMBER(0, LARGE), FIELD(prices.node_hour_usd)},
+    [KEY_PRICES_STORAGE_USD_PER_GB_MONTH] = {"prices.storage_usd_per_gb_month",
+                                             "price of storing 1 GB of checkpoints for 730 hours",
+                                             NUMBER(0, LARGE), .fallback = "0",
+                                             FIELD(prices.storage_gb_month_usd)},
+    [KEY_PRICES_NETWORK_USD_PER_GB] = {"prices.network_usd_per_gb",
+                                       "price of 1 GB that leaves the region", NUMBER(0, LARGE),
+                                       .fallback = "0", FIELD(prices.network_gb_usd)},
+    [KEY_PRICES_LOG_USD_PER_GB] = {"prices.log_usd_per_gb", "price of 1 GB of logs",
+                                   NUMBER(0, LARGE), .fallback = "0", FIELD(prices.log_gb_usd)},
+
+    [KEY_TAGS] = {"tags", "free names and texts that go with every item of cost, such as team: nlp",
+                  .type = SCENARIO_TYPE_TAGS, .most = 255, FIELD(tags)},
+    [KEY_RELIABILITY] = {"reliability", "failures, preemption and recovery", LATER},
+    [KEY_BUDGET] = {"budget", "limits of cost and what happens at them", LATER},
+};
+
+const struct scenario_schema_entry *scenario_schema_at(size_t index) {
+    return index < KEY_COUNT ? &entries[index] : NULL;
+}
+
+enum scenario_key scenario_schema_find(const char *path) {
+    int key = 0;
+    while (key < KEY_COUNT && strcmp(entries[key].path, path) != 0)
+        key++;
+    return (enum scenario_key)key;
+}
+
+bool scenario_schema_is_section(const char *path) {
+    size_t length = strlen(path);
+    for (size_t key = 0; key < KEY_COUNT; key++)
+        if (strncmp(entries[key].path, path, length) == 0 && entries[key].path[length] == '.')
+            return true;
+    return false;
+}
+
+enum scenario_key scenario_model_key(enum algorithm_role role, enum scenario_model_field field) {
+    return (enum scenario_key)(KEY_MODELS_ACTOR_MODEL + (int)role * SCENARIO_MODEL_FIELDS +
+                               (int)field);
+}
+
+/* ---- what is expected ------------------------------------------------------------------------ */
+
+static void describe_integer(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
+    if (entry->least == entry->most)
+        (void)snprintf(buffer, size, "%" PRId64, entry->least);
+    else if (entry->most >= VERY_MANY)
+        (void)snprintf(buffer, size, "a whole number of %" PRId64 " or more", entry->least);
+    else
+        (void)snprintf(buffer, size, "a whole number from %" PRId64 " to %" PRId64, entry->least,
+                       entry->most);
+}
+
+static void describe_number(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
+    bool bounded = entry->maximum < VERY_MANY;
+    if (bounded && entry->above && entry->below)
+        (void)snprintf(buffer, size, "a number between %g and %g, neither included", entry->minimum,
+                       entry->maximum);
+    else if (bounded)
+        (void)snprintf(buffer, size, "a number from %g to %g", entry->minimum, entry->maximum);
+    else
+        (void)snprintf(buffer, size, "a number of %g or more", entry->minimum);
+}
+
+static void describe_quantity(const struct scenario_schema_entry *entry, char *buffer,
+                              size_t size) {
+    (void)snprintf(buffer, size, "a quantity of %s %s 0 (units %s)",
+                   base_dimension_name(entry->dimension), entry->above ? "above" : "of at least",
+                   base_dimension_units(entry->dimension));
+}
+
+static void describe_choice(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
+    size_t used = 0;
+    const char *lead = entry->choices[1] == NULL ? "" : "one of ";
+    for (const char *const *choice = entry->choices; *choice != NULL && used < size; choice++) {
+        int length = snprintf(buffer + used, size - used, "%s%s", lead, *choice);
+        used += length > 0 ? (size_t)length : 0;
+        lead = ", ";
+    }
+}
+
+void scenario_schema_expectation(const struct scenario_schema_entry *entry, char *buffer,
+                                 size_t size) {
+    switch (entry->type) {
+    case SCENARIO_TYPE_TEXT:
+        (void)snprintf(buffer, size, "one line of text of at most %" PRId64 " bytes", entry->most);
+        break;
+    case SCENARIO_TYPE_INTEGER:
+        describe_integer(entry, buffer, size);
+        break;
+    case SCENARIO_TYPE_NUMBER:
+        describe_number(entry, buffer, size);
+        break;
+    case SCENARIO_TYPE_QUANTITY:
+        describe_quantity(entry, buffer, size);
+        break;
+    case SCENARIO_TYPE_BOOLEAN:
+        (void)snprintf(buffer, size, "true or false");
+        break;
+    case SCENARIO_TYPE_CHOICE:
+        describe_choice(entry, buffer, size);
+        break;
+    case SCENARIO_TYPE_TAGS:
+        (void)snprintf(buffer, size, "a mapping of names to texts");
+        break;
+    case SCENARIO_TYPE_LATER:
+        (void)snprintf(buffer, size, "nothing: a later version supports it");
+        break;
+    }
+}

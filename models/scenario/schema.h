@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_SCENARIO_SCHEMA_H
+#define MODELS_SCENARIO_SCHEMA_H
+
+/*
+ * The keys of a scenario file: one table with the path, type, range, default, use and meaning of
+ * each. The reader checks against it, the error messages quote it and the catalog lists it, so that
+ * none of them can say something else. What spans several keys is in legality.c.
+ */
+
+#include "models/algorithms/phase.h"
+#include "models/base/units.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In the order of the file format. The keys of models.* and of the two lengths repeat in equal
+ * blocks, see scenario_model_key and scenario_length_key. */
+enum scenario_key {
+    KEY_NAME,
+    KEY_SEED,
+    KEY_FRAMEWORK,
+    KEY_STEPS,
+    KEY_ALGORITHM_NAME,
+    KEY_ALGORITHM_PROMPTS_PER_STEP,
+    KEY_ALGORITHM_SAMPLES_PER_PROMPT,
+    KEY_ALGORITHM_MINIBATCH_SAMPLES,
+    KEY_ALGORITHM_EPOCHS,
+    KEY_ALGORITHM_KL,
+    KEY_ALGORITHM_REFERENCE_LOGPROBS,
+    KEY_MODELS_ACTOR_MODEL,
+    KEY_MODELS_ACTOR_LORA_RANK,
+    KEY_MODELS_ACTOR_OFFLOAD,
+    KEY_MODELS_CRITIC_MODEL,
+    KEY_MODELS_CRITIC_LORA_RANK,
+    KEY_MODELS_CRITIC_OFFLOAD,
+    KEY_MODELS_REWARD_MODEL,
+    KEY_MODELS_REWARD_LORA_RANK,
+    KEY_MODELS_REWARD_OFFLOAD,
+    KEY_MODELS_REFERENCE_MODEL,
+    KEY_MODELS_REFERENCE_LORA_RANK,
+    KEY_MODELS_REFERENCE_OFFLOAD,
+    KEY_CLUSTER_NODE,
+    KEY_CLUSTER_NODES,
+    KEY_CLUSTER_GPU,
+    KEY_CLUSTER_GPUS_PER_NODE,
+    KEY_PLACEMENT_MODE,
+    KEY_PLACEMENT_TRAIN_GPUS,
+    KEY_PLACEMENT_ROLLOUT_GPUS,
+    KEY_PLACEMENT_STALENESS_VERSIONS,
+    KEY_TRAINING_TP,
+    KEY_TRAINING_PP,
+    KEY_TRAINING_VPP,
+    KEY_TRAINING_CP,
+    KEY_TRAINING_EP,
+    KEY_TRAINING_ZERO_STAGE,
+    KEY_TRAINING_PRECISION,
+    KEY_TRAINING_MICROBATCH_SAMPLES,
+    KEY_TRAINING_MICROBATCH_TOKENS,
+    KEY_TRAINING_PACKING,
+    KEY_TRAINING_RECOMPUTE,
+    KEY_TRAINING_OFFLOAD,
+    KEY_ROLLOUT_ENGINE,
+    KEY_ROLLOUT_TP,
+    KEY_ROLLOUT_PP,
+    KEY_ROLLOUT_EP,
+    KEY_ROLLOUT_PRECISION,
+    KEY_ROLLOUT_MAX_NEW_TOKENS,
+    KEY_ROLLOUT_MAX_NUM_SEQS,
+    KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS,
+    KEY_ROLLOUT_MEMORY_FRACTION,
+    KEY_ROLLOUT_PREFIX_CACHING,
+    KEY_PROMPT_TOKENS_LAW,
+    KEY_PROMPT_TOKENS_MEAN,
+    KEY_PROMPT_TOKENS_P99,
+    KEY_PROMPT_TOKENS_LIMIT,
+    KEY_PROMPT_TOKENS_UNCUT,
+    KEY_RESPONSE_TOKENS_LAW,
+    KEY_RESPONSE_TOKENS_MEAN,
+    KEY_RESPONSE_TOKENS_P99,
+    KEY_RESPONSE_TOKENS_LIMIT,
+    KEY_RESPONSE_TOKENS_UNCUT,
+    KEY_REWARD_SAMPLE_TIME,
+    KEY_REWARD_WORKERS,
+    KEY_DATASET_PROMPTS,
+    KEY_DATASET_PAIRS,
+    KEY_DATASET_EPOCHS,
+    KEY_CHECKPOINT_EVERY_STEPS,
+    KEY_CHECKPOINT_KEEP,
+    KEY_CHECKPOINT_STORE_BANDWIDTH,
+    KEY_LOGGING_BYTES_PER_SAMPLE,
+    KEY_LOGGING_SAMPLING_RATE,
+    KEY_PRICES_PROVIDER,
+    KEY_PRICES_REGION,
+    KEY_PRICES_PLAN,
+    KEY_PRICES_NODE_USD_PER_HOUR,
+    KEY_PRICES_STORAGE_USD_PER_GB_MONTH,
+    KEY_PRICES_NETWORK_USD_PER_GB,
+    KEY_PRICES_LOG_USD_PER_GB,
+    KEY_TAGS,
+    KEY_RELIABILITY,
+    KEY_BUDGET,
+    KEY_COUNT
+};
+
+enum scenario_type {
+    SCENARIO_TYPE_TEXT,     /* one line of at most `most` bytes */
+    SCENARIO_TYPE_INTEGER,  /* `least` to `most` */
+    SCENARIO_TYPE_NUMBER,   /* `minimum` to `maximum` */
+    SCENARIO_TYPE_QUANTITY, /* a number with a unit of `dimension`; range in SI */
+    SCENARIO_TYPE_BOOLEAN,
+    SCENARIO_TYPE_CHOICE, /* one of `choices`; the value is the index */
+    SCENARIO_TYPE_TAGS,   /* a mapping of free names to texts */
+    SCENARIO_TYPE_LATER   /* a key of the format that this version does not support */
+};
+
+/* Which scenarios may write the key. */
+enum scenario_use {
+    SCENARIO_USE_ALWAYS,
+    SCENARIO_USE_ROLLOUT,    /* algorithms that generate */
+    SCENARIO_USE_OFFLINE,    /* algorithms that learn from a data set of pairs */
+    SCENARIO_USE_RULE_REWARD /* algorithms with rewards, where no reward model gives them */
+};
+
+struct scenario_schema_entry {
+    const char *path;
+    const char *meaning; /* one line */
+    enum scenario_type type;
+    enum scenario_use use;
+    enum base_dimension dimension;
+    bool required;     /* in every scenario; what only some need is in legality.c */
+    bool above, below; /* `minimum` / `maximum` themselves are outside */
+    const char
+        *fallback; /* the default as a user would write it; NULL: required, absent or derived */
+    int64_t least, most;
+    double minimum, maximum;
+    const char *const *choices; /* ends in NULL */
+    const char *const *planned; /* choices of the format that come with a later version, or NULL */
+    const char *later;   /* why an integer accepts 1 only / a choice is missing, for the message */
+    size_t offset, size; /* of the field in struct rlhfsim_scenario; size 0: none, see resolve.c */
+};
+
+/* The entry of a key; NULL past the last one. */
+const struct scenario_schema_entry *scenario_schema_at(size_t index);
+
+/* The key of a full path, KEY_COUNT where there is none. */
+enum scenario_key scenario_schema_find(const char *path);
+
+/* Whether the path is a section: some keys begin with "PATH.". */
+bool scenario_schema_is_section(const char *path);
+
+/* What is expected of a value: "a whole number from 0 to 3", "one of none, reward, loss". */
+void scenario_schema_expectation(const struct scenario_schema_entry *entry, char *buffer,
+                                 size_t size);
+
+enum scenario_model_field {
+    SCENARIO_MODEL_MODEL,
+    SCENARIO_MODEL_LORA_RANK,
+    SCENARIO_MODEL_OFFLOAD,
+    SCENARIO_MODEL_FIELDS
+};
+
+/* The key models.ROLE.FIELD. */
+enum scenario_key scenario_model_key(enum algorithm_role role, enum scenario_model_field field);
+
+#endif
