@@ -195,6 +195,16 @@ static void end(struct twin *twin, size_t i) {
     }
 }
 
+/* An iteration is a forward pass of its own; a decoded token is one query over its context. */
+static void count_work(struct twin *twin, const struct work *work) {
+    struct llm_batch batch = {.tokens = (double)(work->decoded + work->prefilled),
+                              .score_pairs = work->context + work->pairs,
+                              .logit_tokens = (double)(work->decoded + work->finished)};
+    twin->result->flops += llm_forward_flops(twin->plan->architecture, LLM_HEAD_VOCABULARY, &batch);
+    twin->result->bytes +=
+        generation_weight_bytes(twin->plan) + generation_kv_token_bytes(twin->plan) * work->context;
+}
+
 static void iterate(struct twin *twin) {
     make_room(twin);
     struct work work = schedule(twin);
@@ -202,7 +212,7 @@ static void iterate(struct twin *twin) {
         twin->plan, work.decoded, work.context, (double)work.prefilled, work.pairs, work.finished);
     twin->result->iterations++;
     twin->result->prefilled_tokens += (uint64_t)work.prefilled;
-    twin->result->context_reads += work.context;
+    count_work(twin, &work);
     for (size_t i = 0; i < twin->count; i++) {
         struct sequence *s = &twin->sequences[i];
         if (!s->yields)

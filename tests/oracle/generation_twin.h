@@ -15,7 +15,7 @@
 struct generation_twin_result {
     double makespan_s, half_s; /* when all, and when half of the requests (rounded up) had ended */
     uint64_t iterations, prefilled_tokens, decoded_tokens, preemptions;
-    double context_reads; /* contexts that decoded tokens attended to */
+    double flops, bytes;
 };
 
 /* finish_s has room for `count`. False when memory is exhausted. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define CASES 2000
-#define MOST_REQUESTS 24
+#define MOST_REQUESTS 40
 
 struct twin_case {
     struct generation_plan plan;
@@ -70,7 +70,9 @@ static void compare(struct twin_case *c, uint64_t seed) {
                 outcome.iterations == twin.iterations &&
                 outcome.prefilled_tokens == twin.prefilled_tokens &&
                 outcome.decoded_tokens == twin.decoded_tokens &&
-                outcome.preemptions == twin.preemptions;
+                outcome.preemptions == twin.preemptions &&
+                fabs(outcome.flops - twin.flops) <= 1e-12 * twin.flops &&
+                fabs(outcome.bytes - twin.bytes) <= 1e-12 * twin.bytes;
     for (size_t i = 0; i < c->count; i++)
         same = same &&
                fabs(generation_replica_finish_s(replica, i) - finish_s[i]) <= 1e-9 * finish_s[i];
