@@ -141,10 +141,13 @@ static size_t trimmed_length(const char *path, size_t length) {
     return length;
 }
 
+/* 0 at the top: "a" and "/" have nothing above them. */
 static size_t parent_length(const char *path, size_t length) {
-    while (length > 0 && path[length - 1] != '/')
-        length--;
-    return trimmed_length(path, length);
+    size_t above = length;
+    while (above > 0 && path[above - 1] != '/')
+        above--;
+    above = trimmed_length(path, above);
+    return above < length ? above : 0;
 }
 
 static int make_one(const char *path, size_t *made) {
@@ -167,7 +170,7 @@ static int make_prefix(char *path, size_t length, size_t *made) {
     *end = '\0';
     int error = make_one(path, made);
     size_t above = parent_length(path, length);
-    if (error == ENOENT && 0 < above && above < length) {
+    if (error == ENOENT && above > 0) {
         error = make_prefix(path, above, made);
         if (error == 0)
             error = make_one(path, made);
@@ -190,7 +193,8 @@ int results_directory_make(const char *path, size_t *made) {
     return error;
 }
 
-/* From the bottom up; what was not even made (after a failure half way) does not count. */
+/* From the bottom up. What could not be made cannot be removed either; what has been made is the
+ * lowest of what there is. */
 void results_directory_unmake(const char *path, size_t made) {
     char *copy = strdup(path);
     if (copy == NULL)
@@ -200,8 +204,6 @@ void results_directory_unmake(const char *path, size_t made) {
         copy[length] = '\0';
         if (rmdir(copy) == 0)
             made--;
-        else if (errno != ENOENT)
-            break;
     }
     free(copy);
 }
