@@ -45,9 +45,10 @@ enum sim_status sim_calendar_push(struct sim_calendar *calendar, sim_time time,
                                   enum sim_phase phase, sim_event_func *func, void *subject,
                                   uint64_t argument, sim_event_id *id);
 
-/* Takes the first event if there is one at or before `until`; its handle is stale from here on. */
-bool sim_calendar_pop(struct sim_calendar *calendar, sim_time until, sim_time *time,
-                      struct sim_calendar_event *event);
+/* Takes the first event if there is one at or before `until`, NULL otherwise. Its handle is stale
+ * from here on, and what is returned holds until the next push. */
+const struct sim_calendar_event *sim_calendar_pop(struct sim_calendar *calendar, sim_time until,
+                                                  sim_time *time);
 
 /* All three are false for a stale handle; move also when the sequence numbers are used up. */
 bool sim_calendar_cancel(struct sim_calendar *calendar, sim_event_id id);

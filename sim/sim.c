@@ -110,11 +110,11 @@ bool sim_is_pending(const struct sim *sim, sim_event_id id) {
 }
 
 static bool execute_next(struct sim *sim, sim_time until) {
-    struct sim_calendar_event event;
-    if (!sim_calendar_pop(&sim->calendar, until, &sim->now, &event))
+    const struct sim_calendar_event *event = sim_calendar_pop(&sim->calendar, until, &sim->now);
+    if (event == NULL)
         return false;
     sim->executed++;
-    event.func(sim, event.subject, event.argument);
+    event->func(sim, event->subject, event->argument);
     return true;
 }
 
