@@ -157,7 +157,7 @@ static char *join_path(struct base_arena *arena, const char *directory, const ch
     return path;
 }
 
-/* The graver of two: what the user wrote wrongly, before what could not be read, before nothing. */
+/* The graver of two: no memory, then a file that cannot be read, then one with mistakes. */
 static enum rlhfsim_status graver(enum rlhfsim_status a, enum rlhfsim_status b) {
     if (a == RLHFSIM_NO_MEMORY || b == RLHFSIM_NO_MEMORY)
         return RLHFSIM_NO_MEMORY;

@@ -264,15 +264,18 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                       "price of a node, in place of the catalog's for provider, "
                                       "region and plan",
                                       NUMBER(0, LARGE), FIELD(prices.node_hour_usd)},
-    [KEY_PRICES_STORAGE_USD_PER_GB_MONTH] = {"prices.storage_usd_per_gb_month",
-                                             "price of storing 1 GB of checkpoints for 730 hours",
-                                             NUMBER(0, LARGE), .fallback = "0",
-                                             FIELD(prices.storage_gb_month_usd)},
-    [KEY_PRICES_NETWORK_USD_PER_GB] = {"prices.network_usd_per_gb",
-                                       "price of 1 GB that leaves the region", NUMBER(0, LARGE),
-                                       .fallback = "0", FIELD(prices.network_gb_usd)},
-    [KEY_PRICES_LOG_USD_PER_GB] = {"prices.log_usd_per_gb", "price of 1 GB of logs",
-                                   NUMBER(0, LARGE), .fallback = "0", FIELD(prices.log_gb_usd)},
+    [KEY_PRICES_STORAGE_USD_PER_GB_MONTH] =
+        {"prices.storage_usd_per_gb_month",
+         "price of storing 1 GB of checkpoints for 730 hours, in "
+         "place of the catalog's",
+         NUMBER(0, LARGE), FIELD(prices.storage_gb_month_usd)},
+    [KEY_PRICES_NETWORK_USD_PER_GB] =
+        {"prices.network_usd_per_gb",
+         "price of 1 GB that leaves the region, in place of the catalog's", NUMBER(0, LARGE),
+         FIELD(prices.network_gb_usd)},
+    [KEY_PRICES_LOG_USD_PER_GB] = {"prices.log_usd_per_gb",
+                                   "price of 1 GB of logs, in place of the catalog's",
+                                   NUMBER(0, LARGE), FIELD(prices.log_gb_usd)},
 
     [KEY_TAGS] = {"tags", "free names and texts that go with every item of cost, such as team: nlp",
                   .type = SCENARIO_TYPE_TAGS, .most = 255, FIELD(tags)},

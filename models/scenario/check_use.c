@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What spans several keys and is no division: number formats that the GPU has, sequences that fit
+ * the models' contexts and the token budgets, and keys that mean nothing without another.
+ */
+#include "models/scenario/draft.h"
+
+#include <inttypes.h>
+
+/* ---- number formats -------------------------------------------------------------------------- */
+
+static void check_precision(struct scenario_draft *draft, enum scenario_key key,
+                            enum hardware_precision precision) {
+    const struct hardware_gpu *gpu = &draft->scenario->cluster.gpu;
+    if (draft->cluster_known && scenario_known(draft, key) &&
+        !(gpu->peak_flops_per_s[precision] > 0.0))
+        scenario_blame(draft, key, "%s is %s%s, which %s does not compute with",
+                       scenario_schema_at(key)->path, hardware_precision_name(precision),
+                       scenario_given(draft, key) ? "" : " by default", gpu->name);
+}
+
+/* ---- sequences ------------------------------------------------------------------------------- */
+
+static bool check_context(struct scenario_draft *draft, enum algorithm_role role,
+                          int64_t longest_prompt) {
+    const struct llm_architecture *model = &draft->scenario->models[role].architecture;
+    int64_t response = draft->scenario->rollout.max_new_tokens;
+    if (longest_prompt + response <= model->max_position)
+        return true;
+    scenario_blame(draft, KEY_ROLLOUT_MAX_NEW_TOKENS,
+                   "rollout.max_new_tokens is %" PRId64 ", with the longest prompt (%" PRId64
+                   ") %" PRId64 " tokens, expected at most the %" PRId64 " positions of models.%s",
+                   response, longest_prompt, longest_prompt + response, model->max_position,
+                   algorithm_role_name(role));
+    return false;
+}
+
+static void check_contexts(struct scenario_draft *draft, int64_t longest_prompt) {
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (draft->model_known[role] &&
+            !check_context(draft, (enum algorithm_role)role, longest_prompt))
+            return;
+}
+
+/* A sequence is not divided between micro-batches. */
+static void check_token_budget(struct scenario_draft *draft, int64_t longest_prompt) {
+    int64_t budget = draft->scenario->training.microbatch_tokens;
+    int64_t response = draft->scenario->rollout.max_new_tokens;
+    bool unlimited = draft->scenario->rollout.prompt.moments.law == GENERATION_LENGTH_LOGNORMAL &&
+                     !scenario_known(draft, KEY_PROMPT_TOKENS_LIMIT);
+    if (!scenario_known(draft, KEY_TRAINING_MICROBATCH_TOKENS) ||
+        budget >= longest_prompt + response)
+        return;
+    scenario_blame(draft, KEY_TRAINING_MICROBATCH_TOKENS,
+                   "training.microbatch_tokens is %" PRId64
+                   ", expected at least the longest sequence of %" PRId64 " tokens (prompt %" PRId64
+                   " + response %" PRId64 ")%s",
+                   budget, longest_prompt + response, longest_prompt, response,
+                   unlimited ? "; rollout.prompt_tokens.limit would bound the prompt" : "");
+}
+
+static void check_sequences(struct scenario_draft *draft) {
+    bool actor = draft->model_known[ALGORITHM_ROLE_ACTOR];
+    if (!actor || !draft->prompt_known || !scenario_known(draft, KEY_ROLLOUT_MAX_NEW_TOKENS))
+        return;
+    int64_t longest_prompt = scenario_longest_prompt(draft);
+    check_contexts(draft, longest_prompt);
+    check_token_budget(draft, longest_prompt);
+}
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+/* A running sequence takes one token of every iteration's budget (vLLM refuses this too). */
+static void check_engine_budget(struct scenario_draft *draft) {
+    int64_t sequences = draft->scenario->rollout.max_num_seqs;
+    int64_t tokens = draft->scenario->rollout.max_num_batched_tokens;
+    bool known = scenario_known(draft, KEY_ROLLOUT_MAX_NUM_SEQS) &&
+                 scenario_known(draft, KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS);
+    enum scenario_key key = scenario_given(draft, KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS)
+                                ? KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS
+                                : KEY_ROLLOUT_MAX_NUM_SEQS;
+    if (known && tokens < sequences)
+        scenario_blame(
+            draft, key,
+            "rollout.max_num_batched_tokens is %" PRId64
+            "%s, expected at least rollout.max_num_seqs (%" PRId64 "%s)",
+            tokens, scenario_given(draft, KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS) ? "" : " by default",
+            sequences, scenario_given(draft, KEY_ROLLOUT_MAX_NUM_SEQS) ? "" : " by default");
+}
+
+/* ---- companions ------------------------------------------------------------------------------ */
+
+/* `key` refines what `leader` switches on. With the leader written, even as 0, it may stay: a sweep
+ * over the leader passes through 0. */
+static void check_companion(struct scenario_draft *draft, enum scenario_key key,
+                            enum scenario_key leader, const char *otherwise) {
+    if (scenario_given(draft, key) && !scenario_given(draft, leader))
+        scenario_blame_key(draft, key, "%s is written, but %s is not: %s",
+                           scenario_schema_at(key)->path, scenario_schema_at(leader)->path,
+                           otherwise);
+}
+
+static void check_companions(struct scenario_draft *draft) {
+    check_companion(draft, KEY_CHECKPOINT_KEEP, KEY_CHECKPOINT_EVERY_STEPS,
+                    "no checkpoint is written");
+    check_companion(draft, KEY_CHECKPOINT_STORE_BANDWIDTH, KEY_CHECKPOINT_EVERY_STEPS,
+                    "no checkpoint is written");
+    check_companion(draft, KEY_LOGGING_BYTES_PER_SAMPLE, KEY_LOGGING_SAMPLING_RATE,
+                    "no sample is logged");
+    if (draft->scenario->logging.sampling_rate > 0.0 &&
+        !scenario_given(draft, KEY_LOGGING_BYTES_PER_SAMPLE))
+        scenario_blame_key(draft, KEY_LOGGING_SAMPLING_RATE,
+                           "logging.bytes_per_sample is required by a sampling_rate above 0, such "
+                           "as 4 kB");
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+void scenario_check_use(struct scenario_draft *draft) {
+    struct rlhfsim_scenario *scenario = draft->scenario;
+    bool rollout = draft->algorithm_known && scenario->algorithm.type->has_rollout;
+    check_precision(draft, KEY_TRAINING_PRECISION, scenario->training.precision);
+    if (rollout) {
+        check_precision(draft, KEY_ROLLOUT_PRECISION, scenario->rollout.precision);
+        check_engine_budget(draft);
+    }
+    check_sequences(draft);
+    check_companions(draft);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_SCENARIO_DRAFT_H
+#define MODELS_SCENARIO_DRAFT_H
+
+/*
+ * A scenario on its way from the values of the file to something complete and legal. Each stage
+ * fills what it can and reports what is wrong; a later stage looks only at what is known by then,
+ * so that one mistake is not reported again in other words. load.c has the order of the stages.
+ */
+
+#include "models/scenario/scenario.h"
+#include "models/scenario/values.h"
+
+struct scenario_draft {
+    struct rlhfsim_scenario *scenario; /* stored values are in it from the start */
+    struct scenario_values values;
+    const struct catalog *catalog;
+    struct rlhfsim_diagnostics *diagnostics;
+    const char *path; /* of the scenario file */
+    /* What is resolved: the algorithm (its type is set), the node with its GPU, each model's
+     * architecture, the two lengths, samples of a step and of a mini-batch. */
+    bool algorithm_known, cluster_known, model_known[ALGORITHM_ROLE_COUNT];
+    bool prompt_known, response_known, samples_known, minibatch_known;
+    enum rlhfsim_status fatal; /* RLHFSIM_NO_MEMORY and the like from a reader; else RLHFSIM_OK */
+};
+
+/* ---- stages, in this order ------------------------------------------------------------------- */
+
+void scenario_resolve_algorithm(struct scenario_draft *draft); /* and keys it has no use for */
+void scenario_resolve_framework(struct scenario_draft *draft);
+void scenario_resolve_cluster(struct scenario_draft *draft);
+void scenario_resolve_models(struct scenario_draft *draft); /* and the KL term */
+void scenario_resolve_lengths(struct scenario_draft *draft);
+void scenario_resolve_prices(struct scenario_draft *draft);
+void scenario_resolve_batches(struct scenario_draft *draft); /* samples, mini-batches, steps */
+void scenario_check_layout(struct scenario_draft *draft);    /* tp, dp, micro-batches on the GPUs */
+void scenario_check_use(struct scenario_draft *draft);       /* precision, context, companions */
+
+/* ---- what the stages share ------------------------------------------------------------------- */
+
+/* Whether the key is written; whether it has a legal value, written or by default. */
+bool scenario_given(const struct scenario_draft *draft, enum scenario_key key);
+bool scenario_known(const struct scenario_draft *draft, enum scenario_key key);
+
+/* Adds an error at the value of a key, or at the key itself; where the key is not written, at its
+ * section. */
+void scenario_blame(struct scenario_draft *draft, enum scenario_key key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void scenario_blame_key(struct scenario_draft *draft, enum scenario_key key, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
+
+/* Adds "KEY is NAME, which the catalog does not have" with the nearest name, else with those that
+ * there are. */
+void scenario_blame_name(struct scenario_draft *draft, enum scenario_key key,
+                         enum catalog_kind kind);
+
+/* Whether a step of the algorithm updates the role's model. */
+bool scenario_trains(const struct algorithm_type *type, enum algorithm_role role);
+
+/* Tokens of the longest prompt that can come; a lognormal law without a limit may fill what the
+ * context of the models leaves beside the response. Needs models, lengths known. */
+int64_t scenario_longest_prompt(const struct scenario_draft *draft);
+
+#endif

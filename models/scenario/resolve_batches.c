@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How many samples a step has, how many of them one optimizer step sees, and how many steps the run
+ * takes:
+ *
+ *     samples = prompts_per_step x samples_per_prompt          (offline: pairs of a mini-batch)
+ *     steps   = ceil(prompts x epochs / prompts_per_step)      (offline: pairs, minibatch_samples)
+ *
+ * A number of steps that is written replaces the one that the data set gives.
+ */
+#include "models/scenario/draft.h"
+
+#include <inttypes.h>
+
+/* What a simulation of one step holds in memory. */
+#define SAMPLES_LIMIT 100000000
+#define STEPS_LIMIT 1000000000
+
+/* ---- samples of a step ----------------------------------------------------------------------- */
+
+static bool resolve_samples_per_prompt(struct scenario_draft *draft) {
+    const struct algorithm_type *type = draft->scenario->algorithm.type;
+    const struct scenario_value *value = &draft->values.at[KEY_ALGORITHM_SAMPLES_PER_PROMPT];
+    int64_t *samples = &draft->scenario->algorithm.samples_per_prompt;
+    if (!value->given && type->min_samples_per_prompt > 1) {
+        scenario_blame_key(draft, KEY_ALGORITHM_SAMPLES_PER_PROMPT,
+                           "algorithm.samples_per_prompt is required by %s, expected a whole "
+                           "number of %d or more",
+                           type->name, type->min_samples_per_prompt);
+        return false;
+    }
+    if (!value->given)
+        *samples = 1;
+    else if (!value->known)
+        return false;
+    if (*samples >= type->min_samples_per_prompt)
+        return true;
+    scenario_blame(draft, KEY_ALGORITHM_SAMPLES_PER_PROMPT,
+                   "algorithm.samples_per_prompt is %" PRId64
+                   ", expected a whole number of %d or more with %s",
+                   *samples, type->min_samples_per_prompt, type->name);
+    return false;
+}
+
+static bool resolve_prompts(struct scenario_draft *draft) {
+    if (!scenario_given(draft, KEY_ALGORITHM_PROMPTS_PER_STEP))
+        scenario_blame_key(draft, KEY_ALGORITHM_PROMPTS_PER_STEP,
+                           "algorithm.prompts_per_step is required by %s",
+                           draft->scenario->algorithm.type->name);
+    return scenario_known(draft, KEY_ALGORITHM_PROMPTS_PER_STEP);
+}
+
+static void resolve_rollout(struct scenario_draft *draft) {
+    struct rlhfsim_scenario *scenario = draft->scenario;
+    bool samples_per_prompt = resolve_samples_per_prompt(draft);
+    if (!resolve_prompts(draft) || !samples_per_prompt)
+        return;
+    int64_t samples = scenario->algorithm.prompts_per_step * scenario->algorithm.samples_per_prompt;
+    if (samples > SAMPLES_LIMIT) {
+        scenario_blame(draft, KEY_ALGORITHM_PROMPTS_PER_STEP,
+                       "%" PRId64 " samples a step (%" PRId64 " prompts x %" PRId64
+                       "), expected at most %d",
+                       samples, scenario->algorithm.prompts_per_step,
+                       scenario->algorithm.samples_per_prompt, SAMPLES_LIMIT);
+        return;
+    }
+    draft->samples_known = true;
+    if (!scenario_given(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES))
+        scenario->algorithm.minibatch_samples = samples;
+    draft->minibatch_known = !scenario_given(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES) ||
+                             scenario_known(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES);
+}
+
+static void resolve_offline(struct scenario_draft *draft) {
+    struct rlhfsim_scenario *scenario = draft->scenario;
+    if (!scenario_given(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES))
+        scenario_blame_key(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES,
+                           "algorithm.minibatch_samples is required by %s: the pairs of one "
+                           "optimizer step",
+                           scenario->algorithm.type->name);
+    if (!scenario_known(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES))
+        return;
+    if (scenario->algorithm.minibatch_samples > SAMPLES_LIMIT) {
+        scenario_blame(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES,
+                       "algorithm.minibatch_samples is %" PRId64 ", expected at most %d",
+                       scenario->algorithm.minibatch_samples, SAMPLES_LIMIT);
+        return;
+    }
+    scenario->algorithm.prompts_per_step = scenario->algorithm.minibatch_samples;
+    scenario->algorithm.samples_per_prompt = 1;
+    scenario->algorithm.epochs = 1;
+    draft->samples_known = draft->minibatch_known = true;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static enum scenario_key data_set_key(const struct scenario_draft *draft) {
+    return draft->scenario->algorithm.type->has_rollout ? KEY_DATASET_PROMPTS : KEY_DATASET_PAIRS;
+}
+
+static void derive_steps(struct scenario_draft *draft, enum scenario_key key) {
+    struct rlhfsim_scenario *scenario = draft->scenario;
+    int64_t all = draft->values.at[key].integer * scenario->dataset.epochs;
+    int64_t per_step = scenario->algorithm.prompts_per_step;
+    scenario->steps = all / per_step + (all % per_step != 0 ? 1 : 0);
+    if (scenario->steps > STEPS_LIMIT)
+        scenario_blame(draft, key, "%s is %s: %" PRId64 " steps, expected at most %d",
+                       scenario_schema_at(key)->path, draft->values.at[key].text, scenario->steps,
+                       STEPS_LIMIT);
+}
+
+static void resolve_steps(struct scenario_draft *draft) {
+    enum scenario_key key = data_set_key(draft);
+    const char *path = scenario_schema_at(key)->path;
+    bool size = scenario_given(draft, key);
+    if (scenario_given(draft, KEY_DATASET_EPOCHS) && !size)
+        scenario_blame_key(draft, KEY_DATASET_EPOCHS, "dataset.epochs is written, but %s is not",
+                           path);
+    if (scenario_given(draft, KEY_STEPS))
+        return;
+    if (!size)
+        scenario_blame_key(draft, KEY_STEPS,
+                           "the length of the run is missing: write steps, or %s with "
+                           "dataset.epochs",
+                           path);
+    else if (draft->samples_known && scenario_known(draft, key) &&
+             scenario_known(draft, KEY_DATASET_EPOCHS))
+        derive_steps(draft, key);
+}
+
+void scenario_resolve_batches(struct scenario_draft *draft) {
+    if (!draft->algorithm_known)
+        return;
+    if (draft->scenario->algorithm.type->has_rollout)
+        resolve_rollout(draft);
+    else
+        resolve_offline(draft);
+    resolve_steps(draft);
+}

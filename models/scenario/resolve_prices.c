@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Unit prices: what the scenario says, else what the catalog has for the provider and region. */
+#include "models/base/text.h"
+#include "models/scenario/draft.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct place_of_rent {
+    const char *provider, *region;
+};
+
+/* Source, and the date of the list, of a catalog price. */
+static void describe_source(const struct scenario_draft *draft, const struct catalog_price *price,
+                            char *buffer, size_t size) {
+    char name[192], text[1152];
+    (void)snprintf(name, sizeof name, "%s/%s/%s", price->provider, price->region, price->item);
+    (void)snprintf(text, sizeof text, "%s; %s",
+                   catalog_source(draft->catalog, CATALOG_PRICES, name), price->date);
+    base_text_copy(buffer, size, text);
+}
+
+static bool check_unit(struct scenario_draft *draft, enum scenario_key key,
+                       const struct catalog_price *price, const char *unit) {
+    if (strcmp(price->unit, unit) == 0)
+        return true;
+    scenario_blame(draft, key,
+                   "the catalog's price of '%s' is by the %s, expected by the %s; "
+                   "write %s",
+                   price->item, price->unit, unit, scenario_schema_at(key)->path);
+    return false;
+}
+
+/* ---- services -------------------------------------------------------------------------------- */
+
+struct service {
+    enum scenario_key key;
+    const char *item, *unit;
+};
+
+static const struct service storage = {KEY_PRICES_STORAGE_USD_PER_GB_MONTH, "object storage",
+                                       "GB-month"};
+static const struct service network = {KEY_PRICES_NETWORK_USD_PER_GB, "cross-region network", "GB"};
+static const struct service logs = {KEY_PRICES_LOG_USD_PER_GB, "log ingest", "GB"};
+
+static void resolve_service(struct scenario_draft *draft, struct place_of_rent where,
+                            const struct service *service, double *usd, char *source, size_t size) {
+    if (scenario_given(draft, service->key)) {
+        (void)snprintf(source, size, "%s of the scenario", scenario_schema_at(service->key)->path);
+        return;
+    }
+    const struct catalog_price *price =
+        catalog_price(draft->catalog, where.provider, where.region, service->item);
+    if (price == NULL) {
+        (void)snprintf(source, size, "the catalog has no price of %s in %s/%s: counted as free",
+                       service->item, where.provider, where.region);
+        return;
+    }
+    if (check_unit(draft, service->key, price, service->unit))
+        *usd = price->usd;
+    describe_source(draft, price, source, size);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void missing_price(struct scenario_draft *draft, struct place_of_rent where,
+                          const char *item) {
+    const enum scenario_key keys[] = {KEY_PRICES_REGION, KEY_PRICES_PROVIDER, KEY_PRICES_PLAN,
+                                      KEY_CLUSTER_NODE};
+    size_t index = 0;
+    while (index < 3 && !scenario_given(draft, keys[index]))
+        index++;
+    scenario_blame(draft, keys[index],
+                   "the catalog has no price of '%s' from %s in %s; write "
+                   "prices.node_usd_per_hour, or another provider, region or plan",
+                   item, where.provider, where.region);
+}
+
+static void resolve_node(struct scenario_draft *draft, struct place_of_rent where,
+                         const char *instance) {
+    struct cost_prices *prices = &draft->scenario->prices;
+    char item[96], name[192];
+    bool spot = draft->values.at[KEY_PRICES_PLAN].integer == 1;
+    (void)snprintf(item, sizeof item, "%s %s", instance, spot ? "spot" : "on-demand");
+    const struct catalog_price *price =
+        catalog_price(draft->catalog, where.provider, where.region, item);
+    if (price == NULL) {
+        missing_price(draft, where, item);
+        return;
+    }
+    (void)snprintf(name, sizeof name, "%s/%s/%s", price->provider, price->region, price->item);
+    if (check_unit(draft, KEY_PRICES_NODE_USD_PER_HOUR, price, "node-hour"))
+        prices->node_hour_usd = price->usd;
+    describe_source(draft, price, prices->node_source, sizeof prices->node_source);
+    draft->scenario->price_provenance = catalog_provenance(draft->catalog, CATALOG_PRICES, name);
+}
+
+void scenario_resolve_prices(struct scenario_draft *draft) {
+    struct cost_prices *prices = &draft->scenario->prices;
+    const struct scenario_value *provider = &draft->values.at[KEY_PRICES_PROVIDER];
+    const struct scenario_value *region = &draft->values.at[KEY_PRICES_REGION];
+    const struct catalog_offer *offer =
+        draft->scenario->cluster.node.name[0] == '\0'
+            ? NULL
+            : catalog_node_offer(draft->catalog, draft->scenario->cluster.node.name);
+    if (offer == NULL || provider->given != provider->known || region->given != region->known ||
+        !scenario_known(draft, KEY_PRICES_PLAN))
+        return;
+    struct place_of_rent where = {provider->given ? provider->text : offer->provider,
+                                  region->given ? region->text : offer->region};
+    if (!scenario_given(draft, KEY_PRICES_NODE_USD_PER_HOUR)) {
+        resolve_node(draft, where, offer->instance);
+    } else {
+        (void)snprintf(prices->node_source, sizeof prices->node_source,
+                       "prices.node_usd_per_hour of the scenario");
+        draft->scenario->price_provenance = "assumed";
+    }
+    resolve_service(draft, where, &storage, &prices->storage_gb_month_usd, prices->storage_source,
+                    sizeof prices->storage_source);
+    resolve_service(draft, where, &network, &prices->network_gb_usd, prices->network_source,
+                    sizeof prices->network_source);
+    resolve_service(draft, where, &logs, &prices->log_gb_usd, prices->log_source,
+                    sizeof prices->log_source);
+}
