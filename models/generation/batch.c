@@ -8,9 +8,8 @@
 /* ---- memory and beginning ----------------------------------------------------------------- */
 
 static uint32_t most_running(const struct generation_plan *plan, uint32_t count) {
-    return plan->max_sequences < 0 || count < (uint32_t)plan->max_sequences
-               ? count
-               : (uint32_t)plan->max_sequences;
+    uint32_t limit = (uint32_t)plan->max_sequences;
+    return count < limit ? count : limit;
 }
 
 size_t generation_batch_bytes(const struct generation_plan *plan, uint32_t count) {

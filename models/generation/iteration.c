@@ -23,18 +23,17 @@
  *         8 GPUs    -5.8 %        10.5 %         29 %    47 %
  *
  *     tokens/s of static batches, Llama-2-7B fp16, A100, 1 GPU (lmdeploy @1263d5cd8, 19 rows):
- *     within 4.4 % at 2048 out and at batch 1; 8 to 41 % too fast at 128 out and batch 16 to 64.
+ *     within 4.4 % at 2048 out and at batch 1; 4 to 41 % too fast at 128 out and batch 16 to 64.
  *
  * What is missing on 1 and 2 GPUs is the host (with 0.1 ms and 11.4 us a request, 3 % are left on
  * 1 GPU). On 4 and 8 GPUs two errors meet: the ring starts slower than an engine's one-shot
- * all-reduce (8 at once on 8 GPUs: 15 % too slow), and rows of a thousand tokens/s and GPU and more
- * are bound by the server's front end (64 at once on 8 GPUs: up to 47 % too fast).
+ * all-reduce (8 at once on 8 GPUs: 15 % too slow), and above some 4,500 tokens/s the published
+ * server is bound by its front end (64 at once on 8 GPUs: up to 47 % too fast).
  *
  * Left out: padding of the batch to the next CUDA graph, the loss of the graph in an iteration with
  * prefill, sampling kernels, flash attention's slow start on short prompts, collectives other than
- * the ring. The sum form, and which
- * groups are worth having, were chosen on 460 published serving rows; adding the groups fits them
- * as well as overlapping host and GPU does.
+ * the ring. On 460 published serving rows adding the groups did as well as overlapping host and
+ * GPU, and the sum is what the closed form needs.
  */
 
 #include "models/generation/iteration.h"
