@@ -1,19 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every scenario that users start from is run as it stands, and what it writes is held against the
-# contract and against itself by the independent checker (tests/tools/check_output.h says how).
+# Every scenario that users start from is run, and what it writes is held against the contract and
+# against itself by the independent checker (tests/tools/check_output.h says how). With one replicate
+# every figure of the summary is one of the files; one scenario is also run as it stands.
 source tests/tools/lib.sh
 checker=${RLHFSIM_BUILD:?the build folder}/tests/check_output
 
-for scenario in scenarios/*.yaml; do
-    name=$(basename "$scenario" .yaml)
-    rlhfsim run "$scenario" --out "$scratch/$name" --quiet
+run_and_check() {
+    rlhfsim run "$@" --out "$scratch/out" --quiet
     expect_status 0
     expect_empty stderr
-    try "$checker" "$scratch/$name"
+    try "$checker" "$scratch/out"
     expect_status 0
-    rm -rf "${scratch:?}/$name"
+    rm -rf "$scratch/out"
+}
+
+for scenario in scenarios/*.yaml; do
+    run_and_check "$scenario" --replicates 1
 done
+run_and_check scenarios/ppo-llama2-7b-8xa100.yaml
 
 # A run that does not fit: unsharded states of two trained 7B models, 16 bytes a parameter.
 rlhfsim run scenarios/ppo-llama2-7b-8xa100.yaml --set training.zero_stage=0 --out "$scratch/big" \
