@@ -8,7 +8,7 @@
 
 struct entry {
     struct rlhfsim_error error;
-    size_t file_order; /* index of the first error of the same file */
+    size_t file_order; /* index of the first error of the same file, from 1; 0: the main file */
     size_t found;      /* index when it was added */
 };
 
@@ -92,7 +92,7 @@ static size_t file_order(const struct rlhfsim_diagnostics *diagnostics, const ch
     for (size_t i = diagnostics->count; i-- > 0;)
         if (same_file(diagnostics->entries[i].error.file, file))
             return diagnostics->entries[i].file_order;
-    return diagnostics->count;
+    return diagnostics->count + 1;
 }
 
 /* Takes the strings over, also when it fails. */
@@ -143,7 +143,11 @@ static int compare_entries(const void *first, const void *second) {
     return order != 0 ? order : compare_sizes(a->found, b->found);
 }
 
-void base_diagnostics_sort(struct rlhfsim_diagnostics *diagnostics, size_t first) {
+void base_diagnostics_sort(struct rlhfsim_diagnostics *diagnostics, size_t first,
+                           const char *main_file) {
+    for (size_t i = first; i < diagnostics->count; i++)
+        if (same_file(diagnostics->entries[i].error.file, main_file))
+            diagnostics->entries[i].file_order = 0;
     if (diagnostics->count > first)
         qsort(diagnostics->entries + first, diagnostics->count - first,
               sizeof *diagnostics->entries, compare_entries);

@@ -11,9 +11,11 @@
 /* True when memory ran out while an error was added, so that the list is short of it. */
 bool base_diagnostics_lost(const struct rlhfsim_diagnostics *diagnostics);
 
-/* Brings the errors from index `first` on into reading order: by file (in the order in which the
- * files were first named), line and column; errors of one place keep their order. */
-void base_diagnostics_sort(struct rlhfsim_diagnostics *diagnostics, size_t first);
+/* Brings the errors from index `first` on into reading order: by file (`main_file`, then the others
+ * in the order in which they were first named), line and column; errors of one place keep their
+ * order. */
+void base_diagnostics_sort(struct rlhfsim_diagnostics *diagnostics, size_t first,
+                           const char *main_file);
 
 /* Keeps `limit` errors from index `first` on and puts one line in place of the others that says
  * how many there were. */

@@ -111,7 +111,7 @@ static enum rlhfsim_status load_in_c_locale(const char *path,
     loading->draft.scenario = scenario;
     enum rlhfsim_status status = load(loading, errors_before);
     release(loading);
-    base_diagnostics_sort(diagnostics, errors_before);
+    base_diagnostics_sort(diagnostics, errors_before, path);
     base_diagnostics_truncate(diagnostics, errors_before, ERRORS_SHOWN);
     return base_diagnostics_lost(diagnostics) ? RLHFSIM_NO_MEMORY : status;
 }

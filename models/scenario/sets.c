@@ -36,6 +36,26 @@ static enum rlhfsim_status read_value(struct setting *setting) {
     return status;
 }
 
+/* Where a name of the key ends: at the next "." or "="; the name of a tag may have dots. */
+static const char *name_end(const struct setting *setting, const char *name) {
+    bool tag = name - setting->argument == (ptrdiff_t)strlen("tags.") &&
+               strncmp(setting->argument, "tags.", strlen("tags.")) == 0;
+    return tag ? setting->equals : name + strcspn(name, ".=");
+}
+
+static enum rlhfsim_status check_names(const struct setting *setting) {
+    for (const char *start = setting->argument;;) {
+        const char *end = name_end(setting, start);
+        if (end == start)
+            return tree_error(setting->diagnostics, place_at(setting->argument, start),
+                              "a name is missing in the key, expected KEY=VALUE such as "
+                              "training.tp=4");
+        if (end == setting->equals)
+            return RLHFSIM_OK;
+        start = end + 1;
+    }
+}
+
 static enum rlhfsim_status check_argument(struct setting *setting) {
     const char *argument = setting->argument;
     struct base_utf8_fault fault = base_utf8_check(argument, strlen(argument));
@@ -52,14 +72,7 @@ static enum rlhfsim_status check_argument(struct setting *setting) {
         return tree_error(setting->diagnostics, place_at(argument, argument),
                           "expected KEY=VALUE such as training.tp=4, got %s",
                           base_quote(argument, quoted));
-    return RLHFSIM_OK;
-}
-
-/* Where a name of the key ends: at the next "." or "="; the name of a tag may have dots. */
-static const char *name_end(const struct setting *setting, const char *name) {
-    bool tag = name - setting->argument == (ptrdiff_t)strlen("tags.") &&
-               strncmp(setting->argument, "tags.", strlen("tags.")) == 0;
-    return tag ? setting->equals : name + strcspn(name, ".=");
+    return check_names(setting);
 }
 
 /* The mapping at a name in `parent`, as a copy that may be changed, made where there is none. */
@@ -88,10 +101,6 @@ static enum rlhfsim_status put_value(const struct setting *setting, struct tree_
     for (;;) {
         const char *end = name_end(setting, start);
         struct tree_place place = place_at(setting->argument, start);
-        if (end == start)
-            return tree_error(setting->diagnostics, place,
-                              "a name is missing in the key, expected KEY=VALUE such as "
-                              "training.tp=4");
         const char *name = base_arena_text(setting->arena, start, (size_t)(end - start));
         if (name == NULL)
             return RLHFSIM_NO_MEMORY;

@@ -26,6 +26,11 @@ struct walk {
     bool good;
 };
 
+/* The full path of a name in a section. */
+static void join(const char *section, const char *name, char path[static PATH_BYTES]) {
+    (void)snprintf(path, PATH_BYTES, "%s%s%s", section, *section == '\0' ? "" : ".", name);
+}
+
 /* ---- sections -------------------------------------------------------------------------------- */
 
 /* Whether the key is below the section; *rest is its path from there. The section "" is the top. */
@@ -122,18 +127,32 @@ static const char *nearest_in(const char *section, const char *wanted, char *nam
     return near == NULL ? NULL : name;
 }
 
+/* The name in the section that an unknown key stands for: what is before a ':' that no space
+ * follows, else the nearest one. NULL when there is none. */
+static const char *meant_name(const char *section, const char *key, char *name, size_t size) {
+    const char *colon = strchr(key, ':');
+    char path[PATH_BYTES];
+    if (colon == NULL)
+        return nearest_in(section, key, name, size);
+    (void)snprintf(name, size, "%.*s", (int)(colon - key), key);
+    join(section, name, path);
+    bool known = scenario_schema_find(path) != KEY_COUNT || scenario_schema_is_section(path);
+    return known ? name : NULL;
+}
+
 static void unknown_key(struct walk *walk, const char *section, const struct tree_entry *entry) {
-    char quoted[BASE_QUOTE_SIZE], near[64], home[64], hint[160] = "", path[PATH_BYTES];
+    char quoted[BASE_QUOTE_SIZE], name[64], home[64], hint[160] = "", path[PATH_BYTES];
     bool few = rlhfsim_diagnostics_count(walk->diagnostics) - walk->errors_before < NEAREST_LIMIT;
+    const char *meant = few ? meant_name(section, entry->key, name, sizeof name) : NULL;
     walk->good = false;
-    if (few && strchr(entry->key, ':') != NULL)
+    if (strchr(entry->key, ':') != NULL)
         (void)snprintf(hint, sizeof hint, "; a space is missing after the ':'");
-    else if (few && nearest_in(section, entry->key, near, sizeof near) != NULL)
-        (void)snprintf(hint, sizeof hint, "; did you mean '%s'?", near);
+    else if (meant != NULL)
+        (void)snprintf(hint, sizeof hint, "; did you mean '%s'?", meant);
     else if (few && home_of(entry->key, home, sizeof home) != NULL)
         (void)snprintf(hint, sizeof hint, "; it belongs in %s", home);
-    if (strncmp(hint, "; did", 5) == 0) {
-        (void)snprintf(path, sizeof path, "%s%s%s", section, *section == '\0' ? "" : ".", near);
+    if (meant != NULL) {
+        join(section, meant, path);
         mark_attempted(walk, path);
     }
     (void)tree_error(walk->diagnostics, entry->place, "unknown key %s%s%s%s",
@@ -188,7 +207,7 @@ static void read_section(struct walk *walk, const char *section, const struct tr
 
 static void read_entry(struct walk *walk, const char *section, const struct tree_entry *entry) {
     char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s%s%s", section, *section == '\0' ? "" : ".", entry->key);
+    join(section, entry->key, path);
     enum scenario_key key = scenario_schema_find(path);
     if (key != KEY_COUNT)
         read_leaf(walk, key, entry);

@@ -49,6 +49,27 @@ struct tree_place yaml_place(const struct tree_source *source, const yaml_mark_t
     return (struct tree_place){source->file, (int)mark->line + 1, (int)mark->column + shift};
 }
 
+/* Just behind the last character. */
+static struct tree_place end_of(const struct tree_source *source) {
+    yaml_mark_t mark = {0};
+    for (size_t i = 0; i < source->length; i++) {
+        bool line_end = source->text[i] == '\n';
+        bool inside = ((unsigned char)source->text[i] & 0xC0U) == 0x80U;
+        mark.line += line_end ? 1 : 0;
+        mark.column = line_end ? 0 : mark.column + (inside ? 0 : 1);
+    }
+    return yaml_place(source, &mark);
+}
+
+/* Where the problem is. At the end of a text without a last line end libyaml supposes one and names
+ * a line that is not there. */
+static struct tree_place problem_place(const yaml_parser_t *parser,
+                                       const struct tree_source *source) {
+    struct tree_place place = yaml_place(source, &parser->problem_mark);
+    struct tree_place end = end_of(source);
+    return place.line > end.line ? end : place;
+}
+
 /* The character at a mark, whose index counts characters; 0 past the end. */
 static unsigned character_at(const struct tree_source *source, const yaml_mark_t *mark) {
     size_t offset = 0;
@@ -68,7 +89,7 @@ static unsigned character_at(const struct tree_source *source, const yaml_mark_t
 static enum rlhfsim_status bad_character(const yaml_parser_t *parser,
                                          const struct tree_source *source,
                                          struct rlhfsim_diagnostics *diagnostics) {
-    struct tree_place place = yaml_place(source, &parser->problem_mark);
+    struct tree_place place = problem_place(parser, source);
     unsigned code = character_at(source, &parser->problem_mark);
     if (code == '\t')
         return tree_error(diagnostics, place, "a tab cannot indent, expected spaces");
@@ -87,7 +108,7 @@ enum rlhfsim_status yaml_error_add(const yaml_parser_t *parser, const struct tre
         return bad_character(parser, source, diagnostics);
     const char *ours = reword(problems, sizeof problems / sizeof problems[0], problem);
     const char *context = reword(contexts, sizeof contexts / sizeof contexts[0], parser->context);
-    struct tree_place place = yaml_place(source, &parser->problem_mark);
+    struct tree_place place = problem_place(parser, source);
     if (context == NULL)
         return tree_error(diagnostics, place, "%s", ours != NULL ? ours : problem);
     struct tree_place start = yaml_place(source, &parser->context_mark);
