@@ -245,3 +245,11 @@ bool sim_calendar_move(struct sim_calendar *calendar, sim_event_id id, sim_time 
     put(calendar, at, key_of(time, phase, calendar->sequence++, id.slot));
     return true;
 }
+
+bool sim_calendar_due(const struct sim_calendar *calendar, sim_time time, enum sim_phase phase) {
+    if (sim_calendar_size(calendar) == 0)
+        return false;
+    const sim_calendar_key *heap = calendar->heap;
+    sim_calendar_key first = calendar->vacant ? heap[least_child(heap, 1)] : heap[0];
+    return first < key_of(time, phase, SIM_CALENDAR_SEQUENCES - 1, SIM_CALENDAR_SLOTS - 1);
+}

@@ -55,6 +55,9 @@ bool sim_calendar_cancel(struct sim_calendar *calendar, sim_event_id id);
 bool sim_calendar_move(struct sim_calendar *calendar, sim_event_id id, sim_time time);
 bool sim_calendar_holds(const struct sim_calendar *calendar, sim_event_id id);
 
+/* Is anything pending at `time` in `phase` or before? */
+bool sim_calendar_due(const struct sim_calendar *calendar, sim_time time, enum sim_phase phase);
+
 static inline size_t sim_calendar_size(const struct sim_calendar *calendar) {
     return calendar->count - calendar->vacant;
 }

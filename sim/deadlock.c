@@ -44,7 +44,11 @@ static bool unfinished(const struct sim *sim, uint32_t slot) {
 }
 
 static bool precedes(const struct sim *sim, uint32_t slot, uint32_t successor) {
-    uint32_t last = sim_task_at(sim, slot)->successors;
+    const struct sim_task *task = sim_task_at(sim, slot);
+    for (int i = 0; i < SIM_INLINE_SUCCESSORS; i++)
+        if (task->successors[i] == successor)
+            return true;
+    uint32_t last = task->edges;
     for (uint32_t index = last; index != SIM_NONE;) {
         const struct sim_edge *edge = sim_edge_at(sim, index);
         if (edge->successor == successor)

@@ -27,26 +27,32 @@ struct sim_demand {
     uint32_t next;
 };
 
-/* 88 bytes, and 8 for every edge. */
+#define SIM_INLINE_SUCCESSORS 2
+
+/* 96 bytes, and 8 for every successor beyond the second. What a completing predecessor touches
+ * comes first, and within one cache line; what only the recorder reads comes last. */
 struct sim_task {
-    sim_time duration_ns;
-    sim_time ready_at;
-    double bytes, flops;
-    uint32_t activity, owner;
-    int32_t step;
-    int32_t priority;
-    uint32_t generation; /* odd while the task exists */
-    uint32_t successors; /* last edge of a ring of edges */
-    uint32_t next;       /* in the one list that the task is in */
     union {
         uint32_t unmet;  /* before it is ready: predecessors, and one for the release */
         uint32_t demand; /* after: the record that it is asking for, SIM_NONE for the inline one */
     };
-    uint32_t asking; /* resource of that record */
+    uint32_t next; /* in the one list that the task is in */
+    sim_time duration_ns;
     struct sim_demand demands;
+    uint32_t generation; /* odd while the task exists */
+
+    sim_time ready_at;
+    uint32_t asking;                            /* resource, of that record */
+    uint32_t successors[SIM_INLINE_SUCCESSORS]; /* slots of the first ones, SIM_NONE when fewer */
+    uint32_t edges;                             /* last of a ring of edges to the others */
     uint32_t callback;
     uint8_t state;
     bool recorded;
+
+    int32_t priority;
+    uint32_t activity, owner;
+    int32_t step;
+    double bytes, flops;
 };
 
 struct sim_edge {
@@ -70,7 +76,7 @@ struct sim_tasks {
     struct sim_pool tasks, edges, demands, callbacks;
     struct sim_task_list ready;    /* to ask for their resources at the next decision */
     struct sim_task_list barriers; /* ready ones that end without an event */
-    bool deciding;                 /* a decision event is pending or under way */
+    bool deciding; /* a decision is under way, or is bound to come at this instant */
     size_t unfinished;
 };
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/pool.h"
 
-#include <string.h>
-
 #define MOST_CHUNKS (UINT32_MAX / SIM_POOL_CHUNK)
 #define FIRST_CHUNKS 16u
+#define LINE 64u
 
 void sim_pool_init(struct sim_pool *pool, const struct sim_allocator *allocator, size_t size,
                    size_t link) {
@@ -18,10 +17,27 @@ static void *reallocate(struct sim_pool *pool, void *block, size_t old_size, siz
     return pool->allocator->reallocate(pool->allocator->subject, block, old_size, new_size);
 }
 
+static size_t chunk_size(const struct sim_pool *pool) {
+    return (size_t)pool->size * SIM_POOL_CHUNK + LINE;
+}
+
+/* Chunks start a cache line; the byte before one says how far into its block that is. */
+static unsigned char *chunk_new(struct sim_pool *pool) {
+    unsigned char *block = reallocate(pool, NULL, 0, chunk_size(pool));
+    if (block == NULL)
+        return NULL;
+    unsigned shift = (unsigned)(LINE - (uintptr_t)block % LINE);
+    block[shift - 1] = (unsigned char)shift;
+    return block + shift;
+}
+
+static void chunk_free(struct sim_pool *pool, unsigned char *chunk) {
+    reallocate(pool, chunk - chunk[-1], chunk_size(pool), 0);
+}
+
 void sim_pool_free(struct sim_pool *pool) {
-    size_t chunk_size = (size_t)pool->size * SIM_POOL_CHUNK;
     for (uint32_t i = 0; i < pool->chunk_count; i++)
-        reallocate(pool, pool->chunks[i], chunk_size, 0);
+        chunk_free(pool, pool->chunks[i]);
     if (pool->chunks != NULL)
         reallocate(pool, pool->chunks, pool->chunk_capacity * sizeof *pool->chunks, 0);
     sim_pool_init(pool, pool->allocator, pool->size, pool->link);
@@ -39,15 +55,13 @@ static bool grow_table(struct sim_pool *pool) {
 }
 
 bool sim_pool_grow(struct sim_pool *pool) {
-    size_t chunk_size = (size_t)pool->size * SIM_POOL_CHUNK;
     if (pool->chunk_count == MOST_CHUNKS)
         return false;
     if (pool->chunk_count == pool->chunk_capacity && !grow_table(pool))
         return false;
-    void *chunk = reallocate(pool, NULL, 0, chunk_size);
+    unsigned char *chunk = chunk_new(pool);
     if (chunk == NULL)
         return false;
-    memset(chunk, 0, chunk_size);
     pool->chunks[pool->chunk_count++] = chunk;
     return true;
 }

@@ -11,7 +11,7 @@
 #include "sim/sim.h"
 
 #define SIM_POOL_NONE UINT32_MAX
-#define SIM_POOL_CHUNK 1024u /* records */
+#define SIM_POOL_CHUNK 4096u /* records */
 
 struct sim_pool {
     unsigned char **chunks;
@@ -28,7 +28,7 @@ void sim_pool_init(struct sim_pool *pool, const struct sim_allocator *allocator,
                    size_t link);
 void sim_pool_free(struct sim_pool *pool);
 
-/* Makes room for one more chunk, filled with zeros. False when memory is exhausted. */
+/* Makes room for one more chunk. False when memory is exhausted. */
 bool sim_pool_grow(struct sim_pool *pool);
 
 /* The record of an index; cast to its type. */
@@ -42,7 +42,7 @@ static inline uint32_t *sim_pool_link(const struct sim_pool *pool, uint32_t inde
 }
 
 /* SIM_POOL_NONE when memory is exhausted. What a record holds is what it held when it was given
- * back, but for its link; zeros the first time. */
+ * back, but for its link; anything the first time, when the index is what `used` was. */
 static inline uint32_t sim_pool_take(struct sim_pool *pool) {
     uint32_t index = pool->free;
     if (index != SIM_POOL_NONE) {

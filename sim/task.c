@@ -3,6 +3,8 @@
 
 #include "sim/contract.h"
 
+#include <string.h>
+
 /*
  * The life of tasks. What happens at one instant, in this order:
  *
@@ -11,15 +13,18 @@
  * of the sim_task_after calls, count one predecessor less. A successor that has become ready joins
  *    the ready list; a ready barrier (no demand, no duration) ends here and now, without an event,
  *    after the successors of the task that set it free have all been counted.
- * 2. One decision event, scheduled when the ready list or the queue of a released resource first
- *    has something to decide: the ready tasks ask for their resources in the order they became
- *    ready, then the queues that may move are served in the order they were marked. A task starts,
- *    that is its completion is scheduled, as soon as it has all it wants.
+ * 2. One decision, when the ready list or the queue of a released resource has something to decide:
+ *    the ready tasks ask for their resources in the order they became ready, then the queues that
+ *    may move are served in the order they were marked. A task starts, that is its completion is
+ *    scheduled, as soon as it has all it wants.
  *
  * So all completions of an instant are taken before any task starts, and who is served depends on
- * queues and priorities alone. sim_task_release only joins the ready list: nothing starts and no
- * on_done is called inside it.
+ * queues and priorities alone. The decision is an event in the decision phase; but when a
+ * completion finds that nothing else would come before that event, it decides itself and saves it.
+ * sim_task_release only joins the ready list: nothing starts and no on_done is called inside it.
  */
+
+_Static_assert(sizeof(struct sim_task) == 96, "a task is small");
 
 /* ---- building ---------------------------------------------------------------------------------
  */
@@ -67,6 +72,7 @@ enum sim_status sim_task_new(struct sim *sim, const struct sim_task_spec *spec, 
     uint32_t callback;
     if (!take_callback(sim, spec, &callback))
         return SIM_NO_MEMORY;
+    uint32_t used = sim->tasks.tasks.used;
     uint32_t slot = sim_pool_take(&sim->tasks.tasks);
     if (slot == SIM_NONE) {
         if (callback != SIM_NONE)
@@ -74,7 +80,7 @@ enum sim_status sim_task_new(struct sim *sim, const struct sim_task_spec *spec, 
         return SIM_NO_MEMORY;
     }
     struct sim_task *task = sim_task_at(sim, slot);
-    uint32_t generation = task->generation + 1;
+    uint32_t generation = slot == used ? 1 : task->generation + 1;
     *task = (struct sim_task){.duration_ns = spec->duration_ns,
                               .bytes = spec->tag.bytes,
                               .flops = spec->tag.flops,
@@ -83,7 +89,8 @@ enum sim_status sim_task_new(struct sim *sim, const struct sim_task_spec *spec, 
                               .step = spec->tag.step,
                               .priority = spec->priority,
                               .generation = generation,
-                              .successors = SIM_NONE,
+                              .successors = {SIM_NONE, SIM_NONE},
+                              .edges = SIM_NONE,
                               .next = SIM_NONE,
                               .unmet = 1,
                               .demands = {.next = SIM_NONE},
@@ -160,24 +167,35 @@ enum sim_status sim_task_demand_range(struct sim *sim, sim_task_id id, sim_resou
     return add_demand(sim, task_in_building(sim, id), demand);
 }
 
+/* Most tasks have one or two successors, which are noted in the task itself: that saves memory, and
+ * lets them be sent for before they are needed. */
+static bool add_successor(struct sim *sim, struct sim_task *task, uint32_t slot) {
+    for (int i = 0; i < SIM_INLINE_SUCCESSORS; i++)
+        if (task->successors[i] == SIM_NONE) {
+            task->successors[i] = slot;
+            return true;
+        }
+    uint32_t index = sim_pool_take(&sim->tasks.edges);
+    if (index == SIM_NONE)
+        return false;
+    struct sim_edge *edge = sim_edge_at(sim, index);
+    *edge = (struct sim_edge){slot, index};
+    if (task->edges != SIM_NONE) {
+        struct sim_edge *last = sim_edge_at(sim, task->edges);
+        edge->next = last->next;
+        last->next = index;
+    }
+    task->edges = index;
+    return true;
+}
+
 enum sim_status sim_task_after(struct sim *sim, sim_task_id id, sim_task_id predecessor) {
     struct sim_task *task = task_in_building(sim, id);
     if (!exists(sim, predecessor))
         return SIM_OK;
     CONTRACT(predecessor.slot != id.slot, "no task comes after itself");
-    struct sim_task *before = sim_task_at(sim, predecessor.slot);
-    uint32_t index = sim_pool_take(&sim->tasks.edges);
-    if (index == SIM_NONE)
+    if (!add_successor(sim, sim_task_at(sim, predecessor.slot), id.slot))
         return SIM_NO_MEMORY;
-    struct sim_edge *edge = sim_edge_at(sim, index);
-    edge->successor = id.slot;
-    edge->next = index;
-    if (before->successors != SIM_NONE) {
-        struct sim_edge *last = sim_edge_at(sim, before->successors);
-        edge->next = last->next;
-        last->next = index;
-    }
-    before->successors = index;
     task->unmet++;
     return SIM_OK;
 }
@@ -249,10 +267,20 @@ void sim_task_release(struct sim *sim, sim_task_id id) {
     want_decision(sim);
 }
 
+/* By the time that the task ends they are in the cache. */
+static void send_for_successors(const struct sim *sim, const struct sim_task *task) {
+    for (int i = 0; i < SIM_INLINE_SUCCESSORS && task->successors[i] != SIM_NONE; i++) {
+        const struct sim_task *successor = sim_task_at(sim, task->successors[i]);
+        __builtin_prefetch(successor);
+        __builtin_prefetch(&successor->ready_at);
+    }
+}
+
 static void start(struct sim *sim, uint32_t slot) {
     struct sim_task *task = sim_task_at(sim, slot);
     CONTRACT(task->duration_ns <= SIM_TIME_MAX - sim->now, "a task ends before time does");
     task->state = SIM_TASK_RUNNING;
+    send_for_successors(sim, task);
     struct cursor cursor = cursor_at(&task->demands);
     for (; cursor.demand != NULL; advance(sim, &cursor))
         sim_resource_start(&sim->resources.all[cursor.resource], sim->now, task->ready_at,
@@ -322,6 +350,7 @@ static void decide(struct sim *sim, void *subject, uint64_t argument) {
     (void)subject;
     (void)argument;
     uint32_t slot, resource;
+    sim->tasks.deciding = true;
     while ((slot = take_first(sim, &sim->tasks.ready)) != SIM_NONE)
         arrive(sim, slot);
     while ((resource = sim_resource_next_dirty(sim)) != SIM_NONE)
@@ -358,27 +387,30 @@ static void leave_resources(struct sim *sim, struct sim_task *task) {
         task->demands.next = sim_demand_at(sim, index)->next;
         sim_pool_give(&sim->tasks.demands, index);
     }
-    if (sim->resources.first_dirty != SIM_NONE)
-        want_decision(sim);
 }
 
-/* One predecessor less for each successor, in the order of the edges, which are given back. */
-static void count_down(struct sim *sim, uint32_t last) {
-    if (last == SIM_NONE)
-        return;
-    uint32_t index = sim_edge_at(sim, last)->next, end = index;
-    do {
-        const struct sim_edge *edge = sim_edge_at(sim, index);
-        uint32_t slot = edge->successor, next = edge->next;
-        struct sim_task *successor = sim_task_at(sim, slot);
-        sim_pool_give(&sim->tasks.edges, index);
-        index = next;
-        if (--successor->unmet > 0)
-            continue;
-        append(sim, is_barrier(successor) ? &sim->tasks.barriers : &sim->tasks.ready, slot);
-    } while (index != end);
-    if (sim->tasks.ready.first != SIM_NONE)
-        want_decision(sim);
+static void count_down(struct sim *sim, uint32_t slot) {
+    struct sim_task *task = sim_task_at(sim, slot);
+    if (--task->unmet == 0)
+        append(sim, is_barrier(task) ? &sim->tasks.barriers : &sim->tasks.ready, slot);
+}
+
+/* One predecessor less for each successor, in the order of the sim_task_after calls; the edges are
+ * given back. */
+static void release_successors(struct sim *sim, const uint32_t successors[], uint32_t edges) {
+    for (int i = 0; i < SIM_INLINE_SUCCESSORS && successors[i] != SIM_NONE; i++)
+        count_down(sim, successors[i]);
+    if (edges != SIM_NONE) {
+        uint32_t index = sim_edge_at(sim, edges)->next, next;
+        bool last;
+        do {
+            last = index == edges;
+            next = sim_edge_at(sim, index)->next;
+            count_down(sim, sim_edge_at(sim, index)->successor);
+            sim_pool_give(&sim->tasks.edges, index);
+            index = next;
+        } while (!last);
+    }
 }
 
 static void call_back(struct sim *sim, uint32_t index) {
@@ -392,13 +424,15 @@ static void call_back(struct sim *sim, uint32_t index) {
 /* The task is gone, and its slot free, before on_done runs. */
 static void finish(struct sim *sim, uint32_t slot) {
     struct sim_task *task = sim_task_at(sim, slot);
-    uint32_t callback = task->callback, successors = task->successors;
+    uint32_t callback = task->callback, edges = task->edges;
+    uint32_t successors[SIM_INLINE_SUCCESSORS];
+    memcpy(successors, task->successors, sizeof successors);
     leave_resources(sim, task);
     task->generation++;
     sim_pool_give(&sim->tasks.tasks, slot);
     sim->tasks.unfinished--;
     call_back(sim, callback);
-    count_down(sim, successors);
+    release_successors(sim, successors, edges);
 }
 
 static void finish_barriers(struct sim *sim) {
@@ -407,8 +441,23 @@ static void finish_barriers(struct sim *sim) {
         finish(sim, slot);
 }
 
+/* Decides now, or by an event when something else is due before. */
+static void decide_in_turn(struct sim *sim) {
+    sim->tasks.deciding = false;
+    if (sim->tasks.ready.first == SIM_NONE && sim->resources.first_dirty == SIM_NONE)
+        return;
+    if (sim_calendar_due(&sim->calendar, sim->now, SIM_PHASE_DECISION))
+        want_decision(sim);
+    else
+        decide(sim, NULL, 0);
+}
+
 static void complete(struct sim *sim, void *subject, uint64_t argument) {
     (void)subject;
+    bool decided_elsewhere = sim->tasks.deciding;
+    sim->tasks.deciding = true;
     finish(sim, (uint32_t)argument);
     finish_barriers(sim);
+    if (!decided_elsewhere)
+        decide_in_turn(sim);
 }
