@@ -59,6 +59,15 @@ static struct results_figure next_figure(double *value) {
     return (struct results_figure){true, *value, *value + 0.01, *value + 0.1};
 }
 
+static void fill_full_memory(struct rlhfsim_summary *summary, double *value) {
+    summary->memory.known = summary->memory.fits = true;
+    summary->memory.peak_bytes = next_figure(value);
+    summary->memory.capacity_bytes = 85899345920.0;
+    strcpy(summary->memory.phase, "actor_update");
+    strcpy(summary->memory.device, "gpu0");
+    summary->memory.host_peak_bytes = next_figure(value);
+}
+
 static void fill_full(struct rlhfsim_summary *summary) {
     double value = 0.0;
     *summary = (struct rlhfsim_summary){.name = "a \"quoted\" name, \xc3\xa9"};
@@ -77,12 +86,7 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->rollout.share_cut = next_figure(&value);
     summary->rollout.tail_idle_s = next_figure(&value);
     summary->staleness.mean_versions = next_figure(&value);
-    summary->memory.known = summary->memory.fits = true;
-    summary->memory.peak_bytes = next_figure(&value);
-    summary->memory.capacity_bytes = 85899345920.0;
-    strcpy(summary->memory.phase, "actor_update");
-    strcpy(summary->memory.device, "gpu0");
-    summary->memory.host_peak_bytes = next_figure(&value);
+    fill_full_memory(summary, &value);
     summary->cost.total_usd = next_figure(&value);
     results_summary_add_item(summary, "accelerators", next_figure(&value));
     results_summary_add_item(summary, "logs", next_figure(&value));
