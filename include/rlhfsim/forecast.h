@@ -34,7 +34,8 @@ struct rlhfsim_forecast_options {
 /* Both give *forecast, owned by the caller, with RLHFSIM_OK and with RLHFSIM_INFEASIBLE; otherwise
  * it is NULL and `diagnostics` says why. With an output directory the run writes summary.json,
  * timeline.csv, phases.csv, memory.csv, cost.csv and trace.json (an infeasible one summary.json and
- * memory.csv); each appears whole or not at all. `check` writes nothing. */
+ * memory.csv); each appears whole or not at all. Of several replicates the files show the one of
+ * median length. `check` writes nothing. */
 RLHFSIM_API enum rlhfsim_status rlhfsim_forecast_check(const struct rlhfsim_scenario *scenario,
                                                        struct rlhfsim_diagnostics *diagnostics,
                                                        struct rlhfsim_forecast **forecast);
@@ -49,8 +50,8 @@ RLHFSIM_API void rlhfsim_forecast_free(struct rlhfsim_forecast *forecast);
 RLHFSIM_API const struct rlhfsim_summary *
 rlhfsim_forecast_summary(const struct rlhfsim_forecast *forecast);
 
-/* Why the scenario does not fit, as a sentence without a full stop ("every GPU lacks 3.21 GB in phase
- * actor_update"); NULL when it fits. Lives as long as the forecast. */
+/* Why the scenario does not fit, as a sentence without a full stop ("every GPU lacks 3.21 GB in
+ * phase actor_update"); NULL when it fits. Lives as long as the forecast. */
 RLHFSIM_API const char *rlhfsim_forecast_shortage(const struct rlhfsim_forecast *forecast);
 
 /* Who holds what on the fullest device at the instant of its peak, largest first. False past the

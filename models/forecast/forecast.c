@@ -2,7 +2,9 @@
 
 /*
  * The public forecast: plan, verdict on memory, replicates, what limits, and the summary of it all.
- * The first replicate is the one that is recorded in files; the others only widen P10 and P90.
+ *
+ * Files show one replicate whole, the one whose length is the median: it is simulated once more
+ * with the recorder on, so that what the files add up to is the summary's P50.
  */
 
 #include <rlhfsim/forecast.h>
@@ -10,108 +12,20 @@
 #include "models/forecast/limits.h"
 #include "models/forecast/plan.h"
 #include "models/forecast/run.h"
+#include "models/forecast/summarise.h"
+#include "models/forecast/verdict.h"
 #include "models/results/files.h"
 #include "models/results/summary.h"
 #include "sim/contract.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMORY_ROW_LIMIT (FORECAST_OWNER_COUNT * FORECAST_CATEGORY_COUNT)
-
 struct rlhfsim_forecast {
     struct rlhfsim_summary summary;
-    char reason[256]; /* why it does not fit; empty when it does */
-    size_t memory_row_count;
-    struct rlhfsim_memory_row memory_rows[MEMORY_ROW_LIMIT];
+    struct forecast_verdict verdict;
 };
-
-/* ---- memory: the verdict ------------------------------------------------------------------ */
-
-enum shortage { SHORTAGE_NONE, SHORTAGE_GPU, SHORTAGE_HOST, SHORTAGE_ENGINE };
-
-static enum shortage shortage_of(const struct forecast_plan *plan) {
-    const struct hardware_cluster *cluster = &plan->scenario->cluster;
-    if (forecast_gpu_peak(plan).bytes > cluster->gpu.memory_bytes)
-        return SHORTAGE_GPU;
-    if (forecast_host_peak(plan).bytes > cluster->node.host_memory_bytes)
-        return SHORTAGE_HOST;
-    return plan->kv_missing_bytes > 0.0 ? SHORTAGE_ENGINE : SHORTAGE_NONE;
-}
-
-static int compare_rows(const void *a, const void *b) {
-    const struct rlhfsim_memory_row *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    int owners = strcmp(x->owner, y->owner);
-    return owners != 0 ? owners : strcmp(x->category, y->category);
-}
-
-static void fill_rows(struct rlhfsim_forecast *forecast,
-                      double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT], double copies) {
-    for (uint32_t owner = 0; owner < FORECAST_OWNER_COUNT; owner++) {
-        for (uint32_t category = 0; category < FORECAST_CATEGORY_COUNT; category++) {
-            if (held[owner][category] <= 0.0)
-                continue;
-            forecast->memory_rows[forecast->memory_row_count++] = (struct rlhfsim_memory_row){
-                forecast_owner_name(owner), forecast_category_name(category),
-                held[owner][category] * copies};
-        }
-    }
-    qsort(forecast->memory_rows, forecast->memory_row_count, sizeof *forecast->memory_rows,
-          compare_rows);
-}
-
-static void explain_shortage(struct rlhfsim_forecast *forecast, const struct forecast_plan *plan,
-                             enum shortage shortage, double missing_bytes) {
-    const char *phase = forecast->summary.memory.phase;
-    size_t size = sizeof forecast->reason;
-    switch (shortage) {
-    case SHORTAGE_NONE:
-        break;
-    case SHORTAGE_GPU:
-        snprintf(forecast->reason, size, "every GPU lacks %.2f GB in phase %s", missing_bytes / 1e9,
-                 phase);
-        break;
-    case SHORTAGE_HOST:
-        snprintf(forecast->reason, size, "the host memory of every node lacks %.2f GB in phase %s",
-                 missing_bytes / 1e9, phase);
-        break;
-    case SHORTAGE_ENGINE:
-        snprintf(
-            forecast->reason, size,
-            "the engine's share (rollout.memory_fraction %g of a GPU) lacks %.2f GB for the KV "
-            "cache of one sequence of %lld tokens",
-            plan->scenario->rollout.memory_fraction, plan->kv_missing_bytes / 1e9,
-            (long long)(plan->prompt_limit + plan->response_limit));
-        break;
-    }
-}
-
-/* The fullest GPU, or the host where that is what does not fit. */
-static void fill_memory(struct rlhfsim_forecast *forecast, const struct forecast_plan *plan) {
-    const struct hardware_cluster *cluster = &plan->scenario->cluster;
-    struct rlhfsim_summary *summary = &forecast->summary;
-    enum shortage shortage = shortage_of(plan);
-    bool host = shortage == SHORTAGE_HOST;
-    struct forecast_memory_peak peak = host ? forecast_host_peak(plan) : forecast_gpu_peak(plan);
-    struct forecast_memory_state state = plan->memory[peak.step];
-    enum algorithm_phase phase = plan->steps[peak.step].phase;
-    summary->memory.known = true;
-    summary->memory.fits = shortage == SHORTAGE_NONE;
-    summary->memory.peak_bytes = results_figure_exact(peak.bytes);
-    summary->memory.host_peak_bytes = results_figure_exact(forecast_host_peak(plan).bytes);
-    summary->memory.capacity_bytes =
-        host ? cluster->node.host_memory_bytes : cluster->gpu.memory_bytes;
-    snprintf(summary->memory.phase, sizeof summary->memory.phase, "%s",
-             algorithm_phase_name(phase));
-    snprintf(summary->memory.device, sizeof summary->memory.device, "%s",
-             host ? "node0/host" : "gpu0");
-    fill_rows(forecast, host ? state.host : state.gpu, host ? cluster->gpus_per_node : 1.0);
-    explain_shortage(forecast, plan, shortage, peak.bytes - summary->memory.capacity_bytes);
-}
 
 /* ---- what is known without a run ---------------------------------------------------------- */
 
@@ -150,126 +64,17 @@ static struct rlhfsim_forecast *forecast_new(const struct forecast_plan *plan) {
     forecast->summary.steps.rollout = scenario->algorithm.type->has_rollout ? scenario->steps : 0;
     forecast->summary.steps.optimizer = optimizer_steps(scenario);
     forecast->summary.events = -1;
-    fill_memory(forecast, plan);
+    forecast_verdict_make(plan, &forecast->summary, &forecast->verdict);
     fill_provenance(&forecast->summary, scenario);
     return forecast;
 }
 
-/* ---- the figures of the replicates -------------------------------------------------------- */
-
-static void fill_ledger(const struct forecast_plan *plan, const struct forecast_measures *measures,
-                        struct cost_ledger *ledger) {
-    const struct rlhfsim_scenario *scenario = plan->scenario;
-    struct cost_usage usage = {
-        .duration_s = measures->total_s,
-        .nodes = scenario->cluster.nodes,
-        .storage_byte_s = measures->storage_byte_s,
-        .storage_peak_bytes = measures->stored_bytes, /* it only grows */
-        .network_bytes = (double)scenario->checkpoint.exported * plan->checkpoint.bytes,
-        .log_bytes = measures->samples * scenario->logging.bytes_per_sample *
-                     scenario->logging.sampling_rate,
-    };
-    cost_ledger_fill(&scenario->prices, &usage, ledger);
-}
-
-struct figure_context {
-    const struct forecast_plan *plan;
-    const struct forecast_measures *measures; /* by replicate */
-    struct cost_ledger *ledgers;              /* likewise */
-    size_t replicates;
-    double *values; /* scratch */
-};
-
-typedef double(figure_func)(const struct figure_context *context, size_t replicate, size_t index);
-
-static struct results_figure figure(const struct figure_context *context, figure_func *value,
-                                    size_t index) {
-    for (size_t r = 0; r < context->replicates; r++)
-        context->values[r] = value(context, r, index);
-    return results_figure_of(context->values, context->replicates);
-}
-
-static double gpus_of(const struct figure_context *context) {
-    return context->plan->gpus;
-}
-
-static double peak_of(const struct figure_context *context) {
-    const struct rlhfsim_scenario *scenario = context->plan->scenario;
-    return scenario->cluster.gpu.peak_flops_per_s[scenario->training.precision];
-}
-
-/* Each takes the replicate's measures as m and an index i where there are several of a kind. */
-#define FIGURE(name, expression)                                                           \
-    static double name(const struct figure_context *context, size_t replicate, size_t i) { \
-        const struct forecast_measures *m = &context->measures[replicate];                 \
-        const struct cost_ledger *ledger = &context->ledgers[replicate];                   \
-        (void)m, (void)ledger, (void)i;                                                    \
-        return expression;                                                                 \
-    }
-
-static double ratio(double a, double b) {
-    return b > 0.0 ? a / b : 0.0;
-}
-
-FIGURE(total_s, m->total_s)
-FIGURE(step_s, m->total_s / (double)m->steps)
-FIGURE(phase_s, m->phase_s[i] / (double)m->steps)
-FIGURE(phase_share, m->phase_s[i] / m->total_s)
-FIGURE(token_rate, m->tokens / m->total_s / gpus_of(context))
-FIGURE(sample_rate, m->samples / m->total_s)
-FIGURE(mfu_training, ratio(m->training_flops, m->training_gpu_s *peak_of(context)))
-FIGURE(mfu_overall, m->flops / (m->total_s * gpus_of(context) * peak_of(context)))
-FIGURE(mean_response, m->response_tokens / m->responses)
-FIGURE(p99_response, m->response_p99)
-FIGURE(share_cut, m->cut / m->responses)
-FIGURE(tail_idle_s, m->tail_idle_s / (double)m->steps)
-FIGURE(gpu_hours, m->total_s *gpus_of(context) / 3600.0)
-FIGURE(idle_fraction, fmax(0.0, 1.0 - m->busy_gpu_s / (m->total_s * gpus_of(context))))
-FIGURE(total_usd, ledger->total_usd)
-FIGURE(formula_usd, ledger->formula_usd)
-FIGURE(item_usd, ledger->items[i].amount_usd)
-
-static void fill_time(const struct figure_context *context, struct rlhfsim_summary *summary) {
-    summary->time.total_s = figure(context, total_s, 0);
-    summary->time.step_s = figure(context, step_s, 0);
-    summary->critical_path_count = 0;
-    for (size_t phase = 0; phase < ALGORITHM_PHASE_COUNT; phase++) {
-        summary->time.phases_s[phase] = figure(context, phase_s, phase);
-        if (context->measures[0].phase_s[phase] > 0.0)
-            summary->critical_path[summary->critical_path_count++] = (struct results_path_share){
-                (enum algorithm_phase)phase, figure(context, phase_share, phase)};
-    }
-    summary->gpu_hours = figure(context, gpu_hours, 0);
-    summary->idle_fraction = figure(context, idle_fraction, 0);
-    summary->events = (int64_t)context->measures[0].events;
-}
-
-static void fill_rates(const struct figure_context *context, struct rlhfsim_summary *summary) {
-    summary->throughput.tokens_per_s_per_gpu = figure(context, token_rate, 0);
-    summary->throughput.samples_per_s = figure(context, sample_rate, 0);
-    summary->throughput.mfu_training = figure(context, mfu_training, 0);
-    summary->throughput.mfu_overall = figure(context, mfu_overall, 0);
-    summary->rollout.mean_response_tokens = figure(context, mean_response, 0);
-    summary->rollout.p99_response_tokens = figure(context, p99_response, 0);
-    summary->rollout.share_cut = figure(context, share_cut, 0);
-    summary->rollout.tail_idle_s = figure(context, tail_idle_s, 0);
-    summary->staleness.mean_versions = results_figure_exact(0.0); /* synchronous */
-}
-
-static void fill_cost(const struct figure_context *context, struct rlhfsim_summary *summary) {
-    summary->cost.total_usd = figure(context, total_usd, 0);
-    summary->cost.formula_usd = figure(context, formula_usd, 0);
-    for (size_t i = 0; i < context->ledgers[0].count; i++)
-        results_summary_add_item(summary, context->ledgers[0].items[i].item,
-                                 figure(context, item_usd, i));
-}
-
-static enum rlhfsim_status fill_limit(const struct figure_context *context,
+static enum rlhfsim_status fill_limit(const struct forecast_plan *plan,
+                                      const struct forecast_measures *measures,
                                       struct rlhfsim_diagnostics *diagnostics,
                                       struct rlhfsim_summary *summary) {
     struct forecast_limit limit;
-    enum rlhfsim_status status =
-        forecast_limit_find(context->plan, &context->measures[0], diagnostics, &limit);
+    enum rlhfsim_status status = forecast_limit_find(plan, measures, diagnostics, &limit);
     if (status != RLHFSIM_OK)
         return status;
     snprintf(summary->limit.resource, sizeof summary->limit.resource, "%s", limit.resource);
@@ -288,7 +93,7 @@ static struct results_names names_of(const struct rlhfsim_scenario *scenario) {
                                   scenario->tags};
 }
 
-/* All replicates; the first one with the files. */
+/* All replicates; a single one is recorded at once. */
 static enum rlhfsim_status run_replicates(const struct forecast_plan *plan,
                                           const struct rlhfsim_forecast_options *options,
                                           struct results_files *files,
@@ -299,7 +104,7 @@ static enum rlhfsim_status run_replicates(const struct forecast_plan *plan,
         struct forecast_run_options run = {
             .replicate = (uint32_t)r,
             .steps = plan->scenario->steps,
-            .files = r == 0 ? files : NULL,
+            .files = options->replicates == 1 ? files : NULL,
             .progress = options->progress,
             .progress_subject = options->progress_subject,
             .progress_from = (double)r / options->replicates,
@@ -310,41 +115,60 @@ static enum rlhfsim_status run_replicates(const struct forecast_plan *plan,
     return status;
 }
 
-static enum rlhfsim_status summarise(struct figure_context *context,
-                                     struct rlhfsim_diagnostics *diagnostics,
-                                     struct rlhfsim_summary *summary) {
-    for (size_t r = 0; r < context->replicates; r++)
-        fill_ledger(context->plan, &context->measures[r], &context->ledgers[r]);
-    fill_time(context, summary);
-    fill_rates(context, summary);
-    fill_cost(context, summary);
-    return fill_limit(context, diagnostics, summary);
+/* The replicate of median length (the lower of two in the middle; of equal ones the first). */
+static size_t median_replicate(const struct forecast_measures *measures, size_t replicates) {
+    for (size_t r = 0; r < replicates; r++) {
+        size_t before = 0;
+        for (size_t other = 0; other < replicates; other++)
+            before += measures[other].total_s < measures[r].total_s ||
+                      (measures[other].total_s == measures[r].total_s && other < r);
+        if (before == (replicates - 1) / 2)
+            return r;
+    }
+    CONTRACT(false, "one of the replicates is in the middle");
+    return 0;
+}
+
+static enum rlhfsim_status record_replicate(const struct forecast_plan *plan, size_t replicate,
+                                            const struct rlhfsim_forecast_options *options,
+                                            struct results_files *files,
+                                            struct rlhfsim_diagnostics *diagnostics) {
+    struct forecast_measures measures;
+    struct forecast_run_options run = {
+        .replicate = (uint32_t)replicate,
+        .steps = plan->scenario->steps,
+        .files = files,
+        .progress = options->progress,
+        .progress_subject = options->progress_subject,
+        .progress_from = 1.0,
+        .progress_to = 1.0,
+    };
+    return forecast_run(plan, &run, diagnostics, &measures);
 }
 
 static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
                                         const struct rlhfsim_forecast_options *options,
                                         struct results_files **files,
                                         struct rlhfsim_diagnostics *diagnostics,
-                                        struct rlhfsim_forecast *forecast) {
+                                        struct rlhfsim_summary *summary) {
     size_t replicates = (size_t)options->replicates;
     struct forecast_measures *measures = calloc(replicates, sizeof *measures);
-    struct cost_ledger *ledgers = calloc(replicates, sizeof *ledgers);
-    double *values = calloc(replicates, sizeof *values);
-    enum rlhfsim_status status = RLHFSIM_NO_MEMORY;
-    if (measures == NULL || ledgers == NULL || values == NULL)
-        goto done;
-    status = run_replicates(plan, options, *files, diagnostics, measures);
-    if (status != RLHFSIM_OK)
-        goto done;
-    struct figure_context context = {plan, measures, ledgers, replicates, values};
-    status = summarise(&context, diagnostics, &forecast->summary);
+    struct cost_ledger ledger;
+    if (measures == NULL)
+        return RLHFSIM_NO_MEMORY;
+    enum rlhfsim_status status = run_replicates(plan, options, *files, diagnostics, measures);
+    size_t shown = status == RLHFSIM_OK ? median_replicate(measures, replicates) : 0;
+    if (status == RLHFSIM_OK && *files != NULL && replicates > 1)
+        status = record_replicate(plan, shown, options, *files, diagnostics);
+    if (status == RLHFSIM_OK)
+        status = forecast_summarise(plan, measures, replicates, shown, summary);
+    if (status == RLHFSIM_OK)
+        status = fill_limit(plan, &measures[shown], diagnostics, summary);
     if (status == RLHFSIM_OK && *files != NULL) {
-        status = results_files_commit(*files, &ledgers[0], &forecast->summary, diagnostics);
+        forecast_ledger(plan, &measures[shown], &ledger);
+        status = results_files_commit(*files, &ledger, summary, diagnostics);
         *files = NULL;
     }
-done:
-    free(values);
-    free(ledgers);
     free(measures);
     return status;
 }
@@ -399,7 +223,7 @@ enum rlhfsim_status rlhfsim_forecast_run(const struct rlhfsim_scenario *scenario
         status = results_files_open(options->output_directory, &names, diagnostics, &files);
     if (status == RLHFSIM_OK)
         status = forecast_plan_fits(&plan) || options->ignore_memory
-                     ? run_feasible(&plan, options, &files, diagnostics, *forecast)
+                     ? run_feasible(&plan, options, &files, diagnostics, &(*forecast)->summary)
                      : run_infeasible(&plan, &files, diagnostics, *forecast);
     if (files != NULL)
         results_files_discard(files);
@@ -419,13 +243,13 @@ const struct rlhfsim_summary *rlhfsim_forecast_summary(const struct rlhfsim_fore
 }
 
 const char *rlhfsim_forecast_shortage(const struct rlhfsim_forecast *forecast) {
-    return forecast->reason[0] != '\0' ? forecast->reason : NULL;
+    return forecast->verdict.reason[0] != '\0' ? forecast->verdict.reason : NULL;
 }
 
 bool rlhfsim_forecast_memory_row(const struct rlhfsim_forecast *forecast, size_t index,
                                  struct rlhfsim_memory_row *row) {
-    if (index >= forecast->memory_row_count)
+    if (index >= forecast->verdict.row_count)
         return false;
-    *row = forecast->memory_rows[index];
+    *row = forecast->verdict.rows[index];
     return true;
 }

@@ -421,6 +421,28 @@ static bool object_put(json_t *object, const char *path, json_t *json) {
     return object_put(child, dot + 1, json);
 }
 
+static bool all_null(json_t *json) {
+    const char *key;
+    json_t *value;
+    if (!json_is_object(json))
+        return json_is_null(json);
+    json_object_foreach(json, key, value) {
+        if (!all_null(value))
+            return false;
+    }
+    return true;
+}
+
+/* An infeasible run has no time, price or throughput: the groups themselves are null then. */
+static bool fold_unknown_groups(json_t *object) {
+    static const char *const groups[] = {"time", "throughput", "cost"};
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (all_null(json_object_get(object, groups[i])) &&
+            json_object_set_new(object, groups[i], json_null()) != 0)
+            return false;
+    return true;
+}
+
 static json_t *summary_object(const struct rlhfsim_summary *summary) {
     json_t *object = json_object();
     bool done = object != NULL;
@@ -433,7 +455,7 @@ static json_t *summary_object(const struct rlhfsim_summary *summary) {
             done = object_put(object, row->path, value_json(&value));
         }
     }
-    if (done)
+    if (done && fold_unknown_groups(object))
         return object;
     json_decref(object);
     return NULL;

@@ -58,7 +58,7 @@ int check_gpu_number(const char *resource) {
 json_t *check_summary_get(const struct check *check, const char *path) {
     json_t *value = check->summary;
     char key[64];
-    for (const char *rest = path; value != NULL && *rest != '\0';) {
+    for (const char *rest = path; value != NULL && !json_is_null(value) && *rest != '\0';) {
         size_t length = strcspn(rest, ".");
         snprintf(key, sizeof key, "%.*s", (int)length, rest);
         value = json_object_get(value, key);

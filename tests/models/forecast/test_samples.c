@@ -77,7 +77,8 @@ END_TEST
 /* The second pass over a data set of pairs meets the pairs of the first again. */
 START_TEST(epochs_repeat_the_data) {
     static const char *const small[] = {"dataset.pairs=64", "dataset.epochs=2",
-                                        "algorithm.minibatch_samples=32", NULL};
+                                        "algorithm.minibatch_samples=32",
+                                        "training.microbatch_samples=4", NULL};
     struct drawn a, b;
     draw(&a, DPO, small, 1);
     draw(&b, DPO, small, 3);

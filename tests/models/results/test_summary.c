@@ -220,6 +220,8 @@ END_TEST
 /* Follows a path; "N" is an index of an array, and a key may hold dots. */
 static json_t *follow(json_t *value, const char *path) {
     char key[96];
+    if (json_is_null(value))
+        return value; /* a group that is null stands for its members */
     if (json_is_array(value)) {
         char *rest;
         json_t *member = json_array_get(value, strtoul(path, &rest, 10));
@@ -346,7 +348,10 @@ START_TEST(infeasible_is_null_not_absent) {
         ck_assert_msg(json_is_null(follow(object, path)) == !known, "%s", path);
     }
     ck_assert(json_is_null(json_object_get(object, "critical_path")));
-    ck_assert(json_is_null(follow(object, "cost.items_usd")));
+    ck_assert(json_is_null(json_object_get(object, "time")));
+    ck_assert(json_is_null(json_object_get(object, "throughput")));
+    ck_assert(json_is_null(json_object_get(object, "cost")));
+    ck_assert(json_is_object(json_object_get(object, "rollout")));
     ck_assert(json_is_false(follow(object, "memory.fits")));
     json_decref(object);
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/forecast/summarise.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void forecast_ledger(const struct forecast_plan *plan, const struct forecast_measures *measures,
+                     struct cost_ledger *ledger) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    struct cost_usage usage = {
+        .duration_s = measures->total_s,
+        .nodes = scenario->cluster.nodes,
+        .storage_byte_s = measures->storage_byte_s,
+        .storage_peak_bytes = measures->stored_bytes, /* it only grows */
+        .network_bytes = (double)scenario->checkpoint.exported * plan->checkpoint.bytes,
+        .log_bytes = measures->samples * scenario->logging.bytes_per_sample *
+                     scenario->logging.sampling_rate,
+    };
+    cost_ledger_fill(&scenario->prices, &usage, ledger);
+}
+
+struct figure_context {
+    const struct forecast_plan *plan;
+    const struct forecast_measures *measures; /* by replicate */
+    struct cost_ledger *ledgers;              /* likewise */
+    size_t replicates, shown;
+    double *values; /* scratch */
+};
+
+typedef double(figure_func)(const struct figure_context *context, size_t replicate, size_t index);
+
+static struct results_figure figure(const struct figure_context *context, figure_func *value,
+                                    size_t index) {
+    for (size_t r = 0; r < context->replicates; r++)
+        context->values[r] = value(context, r, index);
+    return results_figure_of(context->values, context->replicates);
+}
+
+static double gpus_of(const struct figure_context *context) {
+    return context->plan->gpus;
+}
+
+static double peak_of(const struct figure_context *context) {
+    const struct rlhfsim_scenario *scenario = context->plan->scenario;
+    return scenario->cluster.gpu.peak_flops_per_s[scenario->training.precision];
+}
+
+/* Each takes the replicate's measures as m and an index i where there are several of a kind. */
+#define FIGURE(name, expression)                                                           \
+    static double name(const struct figure_context *context, size_t replicate, size_t i) { \
+        const struct forecast_measures *m = &context->measures[replicate];                 \
+        const struct cost_ledger *ledger = &context->ledgers[replicate];                   \
+        (void)m, (void)ledger, (void)i;                                                    \
+        return expression;                                                                 \
+    }
+
+static double ratio(double a, double b) {
+    return b > 0.0 ? a / b : 0.0;
+}
+
+FIGURE(total_s, m->total_s)
+FIGURE(step_s, m->total_s / (double)m->steps)
+FIGURE(phase_s, m->phase_s[i] / (double)m->steps)
+FIGURE(phase_share, m->phase_s[i] / m->total_s)
+FIGURE(token_rate, m->tokens / m->total_s / gpus_of(context))
+FIGURE(sample_rate, m->samples / m->total_s)
+FIGURE(mfu_training, ratio(m->training_flops, m->training_gpu_s *peak_of(context)))
+FIGURE(mfu_overall, m->flops / (m->total_s * gpus_of(context) * peak_of(context)))
+FIGURE(mean_response, m->response_tokens / m->responses)
+FIGURE(p99_response, m->response_p99)
+FIGURE(share_cut, m->cut / m->responses)
+FIGURE(tail_idle_s, m->tail_idle_s / (double)m->steps)
+FIGURE(gpu_hours, m->total_s *gpus_of(context) / 3600.0)
+FIGURE(idle_fraction, fmax(0.0, 1.0 - m->busy_gpu_s / (m->total_s * gpus_of(context))))
+FIGURE(total_usd, ledger->total_usd)
+FIGURE(formula_usd, ledger->formula_usd)
+FIGURE(item_usd, ledger->items[i].amount_usd)
+
+static void fill_time(const struct figure_context *context, struct rlhfsim_summary *summary) {
+    summary->time.total_s = figure(context, total_s, 0);
+    summary->time.step_s = figure(context, step_s, 0);
+    summary->critical_path_count = 0;
+    for (size_t phase = 0; phase < ALGORITHM_PHASE_COUNT; phase++) {
+        summary->time.phases_s[phase] = figure(context, phase_s, phase);
+        if (context->measures[context->shown].phase_s[phase] > 0.0)
+            summary->critical_path[summary->critical_path_count++] = (struct results_path_share){
+                (enum algorithm_phase)phase, figure(context, phase_share, phase)};
+    }
+    summary->gpu_hours = figure(context, gpu_hours, 0);
+    summary->idle_fraction = figure(context, idle_fraction, 0);
+    summary->events = (int64_t)context->measures[context->shown].events;
+}
+
+static void fill_rates(const struct figure_context *context, struct rlhfsim_summary *summary) {
+    summary->throughput.tokens_per_s_per_gpu = figure(context, token_rate, 0);
+    summary->throughput.samples_per_s = figure(context, sample_rate, 0);
+    summary->throughput.mfu_training = figure(context, mfu_training, 0);
+    summary->throughput.mfu_overall = figure(context, mfu_overall, 0);
+    summary->rollout.mean_response_tokens = figure(context, mean_response, 0);
+    summary->rollout.p99_response_tokens = figure(context, p99_response, 0);
+    summary->rollout.share_cut = figure(context, share_cut, 0);
+    summary->rollout.tail_idle_s = figure(context, tail_idle_s, 0);
+    summary->staleness.mean_versions = results_figure_exact(0.0); /* synchronous */
+}
+
+static void fill_cost(const struct figure_context *context, struct rlhfsim_summary *summary) {
+    summary->cost.total_usd = figure(context, total_usd, 0);
+    summary->cost.formula_usd = figure(context, formula_usd, 0);
+    for (size_t i = 0; i < context->ledgers[0].count; i++)
+        results_summary_add_item(summary, context->ledgers[0].items[i].item,
+                                 figure(context, item_usd, i));
+}
+
+enum rlhfsim_status forecast_summarise(const struct forecast_plan *plan,
+                                       const struct forecast_measures *measures, size_t replicates,
+                                       size_t shown, struct rlhfsim_summary *summary) {
+    struct cost_ledger *ledgers = calloc(replicates, sizeof *ledgers);
+    double *values = calloc(replicates, sizeof *values);
+    enum rlhfsim_status status = RLHFSIM_NO_MEMORY;
+    if (ledgers == NULL || values == NULL)
+        goto done;
+    for (size_t r = 0; r < replicates; r++)
+        forecast_ledger(plan, &measures[r], &ledgers[r]);
+    struct figure_context context = {plan, measures, ledgers, replicates, shown, values};
+    fill_time(&context, summary);
+    fill_rates(&context, summary);
+    fill_cost(&context, summary);
+    status = RLHFSIM_OK;
+done:
+    free(values);
+    free(ledgers);
+    return status;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/forecast/verdict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum shortage { SHORTAGE_NONE, SHORTAGE_GPU, SHORTAGE_HOST, SHORTAGE_ENGINE };
+
+static enum shortage shortage_of(const struct forecast_plan *plan) {
+    const struct hardware_cluster *cluster = &plan->scenario->cluster;
+    if (forecast_gpu_peak(plan).bytes > cluster->gpu.memory_bytes)
+        return SHORTAGE_GPU;
+    if (forecast_host_peak(plan).bytes > cluster->node.host_memory_bytes)
+        return SHORTAGE_HOST;
+    return plan->kv_missing_bytes > 0.0 ? SHORTAGE_ENGINE : SHORTAGE_NONE;
+}
+
+static int compare_rows(const void *a, const void *b) {
+    const struct rlhfsim_memory_row *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    int owners = strcmp(x->owner, y->owner);
+    return owners != 0 ? owners : strcmp(x->category, y->category);
+}
+
+static void fill_rows(struct forecast_verdict *verdict,
+                      double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT], double copies) {
+    for (uint32_t owner = 0; owner < FORECAST_OWNER_COUNT; owner++) {
+        for (uint32_t category = 0; category < FORECAST_CATEGORY_COUNT; category++) {
+            if (held[owner][category] <= 0.0)
+                continue;
+            verdict->rows[verdict->row_count++] = (struct rlhfsim_memory_row){
+                forecast_owner_name(owner), forecast_category_name(category),
+                held[owner][category] * copies};
+        }
+    }
+    qsort(verdict->rows, verdict->row_count, sizeof *verdict->rows, compare_rows);
+}
+
+static void explain_shortage(struct forecast_verdict *verdict, const char *phase,
+                             const struct forecast_plan *plan, enum shortage shortage,
+                             double missing_bytes) {
+    size_t size = sizeof verdict->reason;
+    switch (shortage) {
+    case SHORTAGE_NONE:
+        break;
+    case SHORTAGE_GPU:
+        snprintf(verdict->reason, size, "every GPU lacks %.2f GB in phase %s", missing_bytes / 1e9,
+                 phase);
+        break;
+    case SHORTAGE_HOST:
+        snprintf(verdict->reason, size, "the host memory of every node lacks %.2f GB in phase %s",
+                 missing_bytes / 1e9, phase);
+        break;
+    case SHORTAGE_ENGINE:
+        snprintf(
+            verdict->reason, size,
+            "the engine's share (rollout.memory_fraction %g of a GPU) lacks %.2f GB for the KV "
+            "cache of one sequence of %lld tokens",
+            plan->scenario->rollout.memory_fraction, plan->kv_missing_bytes / 1e9,
+            (long long)(plan->prompt_limit + plan->response_limit));
+        break;
+    }
+}
+
+/* The fullest GPU, or the host where that is what does not fit. */
+void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summary *summary,
+                           struct forecast_verdict *verdict) {
+    const struct hardware_cluster *cluster = &plan->scenario->cluster;
+    enum shortage shortage = shortage_of(plan);
+    bool host = shortage == SHORTAGE_HOST;
+    struct forecast_memory_peak peak = host ? forecast_host_peak(plan) : forecast_gpu_peak(plan);
+    struct forecast_memory_state state = plan->memory[peak.step];
+    enum algorithm_phase phase = plan->steps[peak.step].phase;
+    summary->memory.known = true;
+    summary->memory.fits = shortage == SHORTAGE_NONE;
+    summary->memory.peak_bytes = results_figure_exact(peak.bytes);
+    summary->memory.host_peak_bytes = results_figure_exact(forecast_host_peak(plan).bytes);
+    summary->memory.capacity_bytes =
+        host ? cluster->node.host_memory_bytes : cluster->gpu.memory_bytes;
+    snprintf(summary->memory.phase, sizeof summary->memory.phase, "%s",
+             algorithm_phase_name(phase));
+    snprintf(summary->memory.device, sizeof summary->memory.device, "%s",
+             host ? "node0/host" : "gpu0");
+    fill_rows(verdict, host ? state.host : state.gpu, host ? cluster->gpus_per_node : 1.0);
+    explain_shortage(verdict, summary->memory.phase, plan, shortage,
+                     peak.bytes - summary->memory.capacity_bytes);
+}
