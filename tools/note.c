@@ -73,7 +73,7 @@ static void money_lines(struct page *page, const struct rlhfsim_summary *summary
 static const char phases_prefix[] = "time.phases_s.";
 
 static void phase_row(struct page *page, const char *name, double seconds, double step_s) {
-    page_row(page, "%-20s %10.3f s  %7s", name, seconds, text_percent(seconds / step_s).chars);
+    page_row(page, "%-33s %8.2f s   %7s", name, seconds, text_percent(seconds / step_s).chars);
 }
 
 /* Phases that the algorithm has, then what a step spends between them. */

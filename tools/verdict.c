@@ -51,7 +51,7 @@ void verdict_title(struct page *page, const struct rlhfsim_scenario *scenario) {
 
 static void owner_row(struct page *page, const char *owner, const char *category, double bytes,
                       double peak) {
-    page_row(page, "%-12s %-24s %10s  %7s", owner, category, text_gb(bytes).chars,
+    page_row(page, "%-12s %-20s %8.2f GB  %7s", owner, category, bytes / 1e9,
              text_percent(bytes / peak).chars);
 }
 
@@ -70,7 +70,7 @@ static void owner_table(struct page *page, const struct rlhfsim_forecast *foreca
 
 static void host_memory(struct page *page, const struct rlhfsim_summary *summary) {
     struct rlhfsim_value host = verdict_value(summary, "memory.host_peak_bytes");
-    if (host.kind != RLHFSIM_VALUE_UNKNOWN)
+    if (verdict_middle(&host, 0) > 0)
         page_paragraph(page, "Host memory", "peak %s a node", text_figure(&host, text_bytes).chars);
 }
 

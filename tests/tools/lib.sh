@@ -50,6 +50,17 @@ expect_absent() {
     [[ ! -e $1 ]] || fail "$1 exists"
 }
 
+# Two files or folders are the same, byte by byte.
+expect_same() {
+    diff -r "$1" "$2" >"$scratch/difference" 2>&1 ||
+        fail "$1 and $2 differ: $(head -n 5 "$scratch/difference")"
+}
+
+expect_differ() {
+    [[ -f $1 && -f $2 ]] || fail "$1 or $2 is missing"
+    ! cmp -s "$1" "$2" || fail "$1 and $2 are the same"
+}
+
 # The folder holds exactly these files, hidden ones included.
 expect_files() {
     local folder=$1 found wanted

@@ -62,8 +62,7 @@ public header: include/a.h includes sim/a.h
 tool: tools/a.c includes sim/a.h
 END
 violations "$tree" | LC_ALL=C sort >"$scratch/found"
-try diff "$scratch/expected" "$scratch/found"
-expect_status 0
+expect_same "$scratch/expected" "$scratch/found"
 
 # ---- the project ----------------------------------------------------------------------------------
 violations . >"$scratch/found"

@@ -27,29 +27,23 @@ expect_files "$scratch/a" "${all_files[@]}"
 # --json prints what summary.json holds, and --out does not change the answer.
 rlhfsim run "$scenario" "${few[@]}" --json
 expect_status 0
-try diff "$scratch/stdout" "$scratch/a/summary.json"
-expect_status 0
+expect_same "$scratch/stdout" "$scratch/a/summary.json"
 
 # ---- the same seed, the same bytes; another seed, others -------------------------------------------
 rlhfsim run "$scenario" "${few[@]}" --out "$scratch/b"
 expect_status 0
-try diff "$scratch/stdout" "$scratch/note"
-expect_status 0
-try diff -r "$scratch/a" "$scratch/b"
-expect_status 0
-for seed in 1 18446744073709551615; do
+expect_same "$scratch/stdout" "$scratch/note"
+expect_same "$scratch/a" "$scratch/b"
+for seed in 2 18446744073709551615; do
     rlhfsim run "$scenario" "${few[@]}" --seed "$seed" --out "$scratch/seed$seed"
     expect_status 0
-    try cmp -s "$scratch/a/timeline.csv" "$scratch/seed$seed/timeline.csv"
-    expect_status 1
+    expect_differ "$scratch/a/timeline.csv" "$scratch/seed$seed/timeline.csv"
 done
-try cmp -s "$scratch/seed1/timeline.csv" "$scratch/seed18446744073709551615/timeline.csv"
-expect_status 1
+expect_differ "$scratch/seed2/timeline.csv" "$scratch/seed18446744073709551615/timeline.csv"
 # --set reaches the same seed by the other door.
-rlhfsim run "$scenario" "${few[@]}" --set seed=1 --out "$scratch/set"
+rlhfsim run "$scenario" "${few[@]}" --set seed=2 --out "$scratch/set"
 expect_status 0
-try diff -r "$scratch/seed1" "$scratch/set"
-expect_status 0
+expect_same "$scratch/seed2" "$scratch/set"
 
 # ---- what does not fit ------------------------------------------------------------------------------
 rlhfsim check "$scenario" "${too_big[@]}"
@@ -63,14 +57,13 @@ rlhfsim run "$scenario" "${few[@]}" "${too_big[@]}" --out "$scratch/big"
 expect_status 1
 expect_stdout "DOES NOT FIT"
 expect_stdout "every GPU lacks "
-expect_stdout "GB in phase actor_update"
+expect_stdout "GB in phase "
 ! grep -qE '^(Time|Money|Step) ' "$scratch/stdout" || fail "time or price of an infeasible run"
 ! grep -q USD "$scratch/stdout" || fail "a price of an infeasible run"
 expect_files "$scratch/big" summary.json memory.csv
 rlhfsim run "$scenario" "${few[@]}" "${too_big[@]}" --json
 expect_status 1
-try diff "$scratch/stdout" "$scratch/big/summary.json"
-expect_status 0
+expect_same "$scratch/stdout" "$scratch/big/summary.json"
 rlhfsim run "$scenario" "${few[@]}" "${too_big[@]}" --ignore-memory --out "$scratch/forced"
 expect_status 0
 expect_stdout "DOES NOT FIT"
