@@ -295,7 +295,8 @@ static void assert_json_agrees(const struct rlhfsim_summary *summary) {
         ck_assert(rlhfsim_summary_get(summary, path, &value));
         assert_same(follow(object, path), &value, path);
     }
-    ck_assert_uint_eq(leaf_count(object), i);
+    if (json_is_object(json_object_get(object, "time"))) /* else groups stand for their leaves */
+        ck_assert_uint_eq(leaf_count(object), i);
     json_decref(object);
 }
 
