@@ -16,22 +16,19 @@
 #define DPO "scenarios/dpo-llama2-7b-8xa100.yaml"
 
 /* 16 prompts x 4 samples of 128 + 256 tokens on 8 ranks: 8 samples a rank, micro-batches of 4. */
-static const char *const fixed_lengths[] = {"steps=3",
-                                            "algorithm.prompts_per_step=16",
-                                            "algorithm.samples_per_prompt=4",
-                                            "algorithm.minibatch_samples=32",
-                                            "algorithm.kl=loss",
-                                            "training.tp=1",
-                                            "training.zero_stage=3",
-                                            "training.packing=false",
-                                            "training.microbatch_tokens=null",
-                                            "training.microbatch_samples=4",
-                                            "rollout.tp=1",
-                                            "rollout.max_new_tokens=256",
-                                            "rollout.prompt_tokens={law: fixed, mean: 128}",
-                                            "rollout.response_tokens={law: fixed, mean: 256}",
-                                            "checkpoint.every_steps=0",
-                                            NULL};
+static const char *const fixed_lengths[] = {
+    "steps=3",
+    "algorithm.prompts_per_step=16",
+    "algorithm.samples_per_prompt=4",
+    "algorithm.minibatch_samples=32",
+    "algorithm.kl=loss",
+    "training={tp: 1, zero_stage: 3, precision: bf16, microbatch_samples: 4, recompute: full}",
+    "rollout.tp=1",
+    "rollout.max_new_tokens=256",
+    "rollout.prompt_tokens={law: fixed, mean: 128}",
+    "rollout.response_tokens={law: fixed, mean: 256}",
+    "checkpoint.every_steps=0",
+    NULL};
 
 static struct forecast_measures run(const struct forecast_plan *plan, int64_t steps,
                                     uint32_t replicate) {

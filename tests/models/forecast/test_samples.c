@@ -115,9 +115,8 @@ static struct llm_batch split_sum(const struct forecast_plan *plan,
 
 /* Packing counts every token once and fills no bin beyond its budget. */
 START_TEST(packing_loses_nothing) {
-    static const char *const packed[] = {"training.microbatch_samples=null",
-                                         "training.microbatch_tokens=8192", "training.packing=true",
-                                         NULL};
+    static const char *const packed[] = {
+        "training={tp: 1, zero_stage: 3, microbatch_tokens: 8192, packing: true}", NULL};
     struct drawn drawn;
     double pairs = 0.0;
     draw(&drawn, PPO, packed, 2);
