@@ -66,7 +66,7 @@ static void setup(void) {
 }
 
 static void remove_folder(const char *directory) {
-    char path[256];
+    char path[512];
     for (size_t i = 0; i < ALL; i++) {
         snprintf(path, sizeof path, "%s/%s", directory, all[i]);
         unlink(path);
