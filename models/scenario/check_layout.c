@@ -146,14 +146,16 @@ static void check_microbatch_samples(struct scenario_draft *draft, int64_t dp) {
 }
 
 static void check_one_microbatch(struct scenario_draft *draft) {
-    bool samples = scenario_given(draft, KEY_TRAINING_MICROBATCH_SAMPLES);
-    bool tokens = scenario_given(draft, KEY_TRAINING_MICROBATCH_TOKENS);
+    bool samples = scenario_written(draft, KEY_TRAINING_MICROBATCH_SAMPLES);
+    bool tokens = scenario_written(draft, KEY_TRAINING_MICROBATCH_TOKENS);
+    bool missing = !scenario_given(draft, KEY_TRAINING_MICROBATCH_SAMPLES) &&
+                   !scenario_given(draft, KEY_TRAINING_MICROBATCH_TOKENS);
     bool packing = draft->scenario->training.packing;
     if (samples && tokens)
         scenario_blame_key(draft, KEY_TRAINING_MICROBATCH_TOKENS,
                            "training.microbatch_tokens and training.microbatch_samples exclude "
                            "each other; write one of them");
-    else if (!samples && !tokens)
+    else if (missing)
         scenario_blame_key(draft, KEY_TRAINING_MICROBATCH_SAMPLES,
                            "the size of a micro-batch is missing: write "
                            "training.microbatch_samples, or training.microbatch_tokens with "

@@ -94,7 +94,7 @@ static void check_engine_budget(struct scenario_draft *draft) {
  * over the leader passes through 0. */
 static void check_companion(struct scenario_draft *draft, enum scenario_key key,
                             enum scenario_key leader, const char *otherwise) {
-    if (scenario_given(draft, key) && !scenario_given(draft, leader))
+    if (scenario_written(draft, key) && !scenario_given(draft, leader))
         scenario_blame_key(draft, key, "%s is written, but %s is not: %s",
                            scenario_schema_at(key)->path, scenario_schema_at(leader)->path,
                            otherwise);

@@ -14,6 +14,10 @@ bool scenario_given(const struct scenario_draft *draft, enum scenario_key key) {
     return draft->values.at[key].given;
 }
 
+bool scenario_written(const struct scenario_draft *draft, enum scenario_key key) {
+    return draft->values.at[key].given && !draft->values.at[key].misspelt;
+}
+
 bool scenario_known(const struct scenario_draft *draft, enum scenario_key key) {
     return draft->values.at[key].known;
 }

@@ -38,8 +38,10 @@ void scenario_check_use(struct scenario_draft *draft);       /* precision, conte
 
 /* ---- what the stages share ------------------------------------------------------------------- */
 
-/* Whether the key is written; whether it has a legal value, written or by default. */
+/* Whether the user meant to write the key, so that it is not missing; whether it stands there under
+ * its own name; whether it has a legal value, written or by default. */
 bool scenario_given(const struct scenario_draft *draft, enum scenario_key key);
+bool scenario_written(const struct scenario_draft *draft, enum scenario_key key);
 bool scenario_known(const struct scenario_draft *draft, enum scenario_key key);
 
 /* Adds an error at the value of a key, or at the key itself; where the key is not written, at its

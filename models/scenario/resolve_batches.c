@@ -113,7 +113,7 @@ static void resolve_steps(struct scenario_draft *draft) {
     enum scenario_key key = data_set_key(draft);
     const char *path = scenario_schema_at(key)->path;
     bool size = scenario_given(draft, key);
-    if (scenario_given(draft, KEY_DATASET_EPOCHS) && !size)
+    if (scenario_written(draft, KEY_DATASET_EPOCHS) && !size)
         scenario_blame_key(draft, KEY_DATASET_EPOCHS, "dataset.epochs is written, but %s is not",
                            path);
     if (scenario_given(draft, KEY_STEPS))

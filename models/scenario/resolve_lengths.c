@@ -22,8 +22,8 @@ static const struct length_keys response_keys = {
 /* A fixed length has neither a p99 nor a tail that could be cut; a lognormal one needs its p99. */
 static bool check_moments(struct scenario_draft *draft, const struct length_keys *keys) {
     bool fixed = draft->values.at[keys->law].integer == GENERATION_LENGTH_FIXED;
-    enum scenario_key idle = scenario_given(draft, keys->p99) ? keys->p99 : keys->uncut;
-    if (fixed && scenario_given(draft, idle)) {
+    enum scenario_key idle = scenario_written(draft, keys->p99) ? keys->p99 : keys->uncut;
+    if (fixed && scenario_written(draft, idle)) {
         scenario_blame_key(draft, idle,
                            "%s is not used by law fixed, where every length is the mean; leave it "
                            "out",

@@ -35,7 +35,7 @@ static void resolve_kl(struct scenario_draft *draft) {
         draft->scenario->algorithm.kl = SCENARIO_KL_NONE;
     else if (!scenario_given(draft, KEY_ALGORITHM_KL))
         draft->scenario->algorithm.kl = critic ? SCENARIO_KL_REWARD : SCENARIO_KL_LOSS;
-    if (type->has_rollout && !has_kl(type) && scenario_given(draft, KEY_ALGORITHM_KL))
+    if (type->has_rollout && !has_kl(type) && scenario_written(draft, KEY_ALGORITHM_KL))
         scenario_blame_key(draft, KEY_ALGORITHM_KL,
                            "algorithm.kl is not used by %s, which has no KL term; leave it out",
                            type->name);
@@ -47,7 +47,7 @@ static void resolve_kl(struct scenario_draft *draft) {
 static enum scenario_key first_given(const struct scenario_draft *draft, enum algorithm_role role) {
     for (int field = 0; field < SCENARIO_MODEL_FIELDS; field++) {
         enum scenario_key key = scenario_model_key(role, (enum scenario_model_field)field);
-        if (scenario_given(draft, key))
+        if (scenario_written(draft, key))
             return key;
     }
     return KEY_COUNT;

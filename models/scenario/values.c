@@ -83,6 +83,7 @@ static void mark_attempted(struct walk *walk, const char *path) {
             !(strcmp(scenario_schema_at(key)->path, path) == 0 || below(path, key, &rest)))
             continue;
         value->given = true;
+        value->misspelt = true;
         value->known = false;
     }
 }
@@ -128,13 +129,14 @@ static const char *nearest_in(const char *section, const char *wanted, char *nam
 }
 
 /* The name in the section that an unknown key stands for: what is before a ':' that no space
- * follows, else the nearest one. NULL when there is none. */
+ * follows, a path with dots, else the nearest one. NULL when there is none. */
 static const char *meant_name(const char *section, const char *key, char *name, size_t size) {
     const char *colon = strchr(key, ':');
+    bool dotted = strchr(key, '.') != NULL;
     char path[PATH_BYTES];
-    if (colon == NULL)
+    if (colon == NULL && !dotted)
         return nearest_in(section, key, name, size);
-    (void)snprintf(name, size, "%.*s", (int)(colon - key), key);
+    (void)snprintf(name, size, "%.*s", (int)strcspn(key, ":"), key);
     join(section, name, path);
     bool known = scenario_schema_find(path) != KEY_COUNT || scenario_schema_is_section(path);
     return known ? name : NULL;
@@ -147,6 +149,8 @@ static void unknown_key(struct walk *walk, const char *section, const struct tre
     walk->good = false;
     if (strchr(entry->key, ':') != NULL)
         (void)snprintf(hint, sizeof hint, "; a space is missing after the ':'");
+    else if (meant != NULL && strchr(meant, '.') != NULL)
+        (void)snprintf(hint, sizeof hint, "; in a file keys are nested, not joined by dots");
     else if (meant != NULL)
         (void)snprintf(hint, sizeof hint, "; did you mean '%s'?", meant);
     else if (few && home_of(entry->key, home, sizeof home) != NULL)
@@ -190,6 +194,7 @@ static void read_leaf(struct walk *walk, enum scenario_key key, const struct tre
     const struct scenario_schema_entry *schema = scenario_schema_at(key);
     struct scenario_value *value = &walk->values->at[key];
     value->given = true;
+    value->misspelt = false;
     value->key = entry->place;
     value->place = entry->value->place;
     value->known = false;
@@ -209,9 +214,10 @@ static void read_entry(struct walk *walk, const char *section, const struct tree
     char path[PATH_BYTES];
     join(section, entry->key, path);
     enum scenario_key key = scenario_schema_find(path);
-    if (key != KEY_COUNT)
+    bool dotted = strchr(entry->key, '.') != NULL;
+    if (key != KEY_COUNT && !dotted)
         read_leaf(walk, key, entry);
-    else if (strchr(entry->key, '.') != NULL || !scenario_schema_is_section(path))
+    else if (dotted || !scenario_schema_is_section(path))
         unknown_key(walk, section, entry);
     else {
         place_section(walk, path, entry->place);

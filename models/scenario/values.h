@@ -14,6 +14,7 @@
 
 struct scenario_value {
     bool given;              /* written by the user, rightly or wrongly */
+    bool misspelt;           /* given under a name that most likely stands for this one */
     bool known;              /* has a legal value: the user's or the default */
     struct tree_place key;   /* of the key; not given: of the nearest section that was written */
     struct tree_place place; /* of the value; not given: as above */
