@@ -96,15 +96,15 @@ struct sim_resource {
     sim_calendar_key *heap; /* priority queue: (priority, arrival, slot), least first */
     uint32_t heap_count, heap_capacity;
     uint64_t enqueued;
-    uint32_t next_dirty;
-    bool dirty; /* in the list of those whose queue may have to be served */
+    bool dirty; /* among those whose queue may have to be served */
     char *name;
 };
 
 struct sim_resources {
     struct sim_resource *all;
     uint32_t count, capacity;
-    uint32_t first_dirty, last_dirty;
+    uint32_t *dirty; /* binary heap of ids, lowest first, with room for all */
+    uint32_t dirty_count, dirty_capacity;
 };
 
 /* ---- memories and sinks -----------------------------------------------------------------------
@@ -178,7 +178,6 @@ static inline const struct sim_demand *sim_demand_asked(const struct sim *sim,
 /* Each module sets up and takes down its part. */
 void sim_tasks_init(struct sim *sim);
 void sim_tasks_free(struct sim *sim);
-void sim_resources_init(struct sim *sim);
 void sim_resources_free(struct sim *sim);
 void sim_memories_free(struct sim *sim);
 
@@ -206,7 +205,7 @@ bool sim_resource_ask(struct sim *sim, sim_resource_id id, uint32_t slot, uint32
 uint32_t sim_resource_serve(struct sim *sim, sim_resource_id id);
 /* Gives units back; true when the queue may have to be served. */
 void sim_resource_release(struct sim *sim, sim_resource_id id, uint32_t units);
-/* The next resource whose queue may have to be served; SIM_NONE when there is none. */
+/* The lowest resource whose queue may have to be served; SIM_NONE when there is none. */
 uint32_t sim_resource_next_dirty(struct sim *sim);
 
 /* Adds to the busy time what was no task's. */

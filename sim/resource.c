@@ -22,19 +22,24 @@ static struct sim_resource *resource_at(const struct sim *sim, sim_resource_id i
     return &sim->resources.all[id];
 }
 
-void sim_resources_init(struct sim *sim) {
-    sim->resources.first_dirty = sim->resources.last_dirty = SIM_NONE;
+/* For one more resource, and for its place among the dirty ones. */
+static bool reserve(struct sim *sim) {
+    struct sim_resources *resources = &sim->resources;
+    void *all = resources->all, *dirty = resources->dirty;
+    bool room = sim_array_reserve(sim, &all, resources->count, &resources->capacity,
+                                  sizeof *resources->all) &&
+                sim_array_reserve(sim, &dirty, resources->count, &resources->dirty_capacity,
+                                  sizeof *resources->dirty);
+    resources->all = all;
+    resources->dirty = dirty;
+    return room;
 }
 
 enum sim_status sim_resource_new(struct sim *sim, const char *name, uint32_t capacity,
                                  enum sim_queue_order order, sim_resource_id *id) {
     struct sim_resources *resources = &sim->resources;
     CONTRACT(capacity > 0 && capacity <= INT32_MAX, "a capacity is from 1 to 2^31 - 1");
-    void *all = resources->all;
-    bool room = sim_array_reserve(sim, &all, resources->count, &resources->capacity,
-                                  sizeof *resources->all);
-    resources->all = all;
-    if (!room)
+    if (!reserve(sim))
         return SIM_NO_MEMORY;
     char *copy = sim_name_new(sim, name);
     if (copy == NULL)
@@ -43,7 +48,6 @@ enum sim_status sim_resource_new(struct sim *sim, const char *name, uint32_t cap
                                                              .order = order,
                                                              .since = sim->now,
                                                              .fifo = {SIM_NONE, SIM_NONE},
-                                                             .next_dirty = SIM_NONE,
                                                              .name = copy};
     *id = resources->count++;
     return SIM_OK;
@@ -60,6 +64,9 @@ void sim_resources_free(struct sim *sim) {
     }
     if (resources->all != NULL)
         sim_reallocate(sim, resources->all, resources->capacity * sizeof *resources->all, 0);
+    if (resources->dirty != NULL)
+        sim_reallocate(sim, resources->dirty, resources->dirty_capacity * sizeof *resources->dirty,
+                       0);
 }
 
 const char *sim_resource_name(const struct sim *sim, sim_resource_id id) {
@@ -136,26 +143,32 @@ static bool fits(const struct sim_resource *resource, uint32_t units) {
 
 static void mark_dirty(struct sim *sim, sim_resource_id id) {
     struct sim_resources *resources = &sim->resources;
-    struct sim_resource *resource = &resources->all[id];
-    if (resource->dirty)
+    uint32_t *heap = resources->dirty;
+    if (resources->all[id].dirty)
         return;
-    resource->dirty = true;
-    resource->next_dirty = SIM_NONE;
-    if (resources->first_dirty == SIM_NONE)
-        resources->first_dirty = id;
-    else
-        resources->all[resources->last_dirty].next_dirty = id;
-    resources->last_dirty = id;
+    resources->all[id].dirty = true;
+    uint32_t at = resources->dirty_count++;
+    for (; at > 0 && id < heap[(at - 1) / 2]; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = id;
 }
 
 uint32_t sim_resource_next_dirty(struct sim *sim) {
     struct sim_resources *resources = &sim->resources;
-    uint32_t id = resources->first_dirty;
-    if (id == SIM_NONE)
+    uint32_t *heap = resources->dirty;
+    if (resources->dirty_count == 0)
         return SIM_NONE;
-    resources->first_dirty = resources->all[id].next_dirty;
-    resources->all[id].dirty = false;
-    return id;
+    uint32_t first = heap[0], count = --resources->dirty_count, last = heap[count], at = 0;
+    for (uint32_t child = 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && heap[child + 1] < heap[child];
+        if (heap[child] > last)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    resources->all[first].dirty = false;
+    return first;
 }
 
 static void heap_push(struct sim *sim, struct sim_resource *resource, uint32_t slot,

@@ -26,7 +26,6 @@ struct sim *sim_new(const struct sim_allocator *allocator) {
     *sim = (struct sim){.allocator = *allocator};
     sim_calendar_init(&sim->calendar, &sim->allocator);
     sim_tasks_init(sim);
-    sim_resources_init(sim);
     return sim;
 }
 

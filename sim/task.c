@@ -15,8 +15,9 @@
  *    after the successors of the task that set it free have all been counted.
  * 2. One decision, when the ready list or the queue of a released resource has something to decide:
  *    the ready tasks ask for their resources in the order they became ready, then the queues that
- *    may move are served in the order they were marked. A task starts, that is its completion is
- *    scheduled, as soon as it has all it wants.
+ *    may move are served in ascending order of their resources (so that who is granted one has
+ *    asked for the next before that is served). A task starts, that is its completion is scheduled,
+ *    as soon as it has all it wants.
  *
  * So all completions of an instant are taken before any task starts, and who is served depends on
  * queues and priorities alone. The decision is an event in the decision phase; but when a
@@ -444,7 +445,7 @@ static void finish_barriers(struct sim *sim) {
 /* Decides now, or by an event when something else is due before. */
 static void decide_in_turn(struct sim *sim) {
     sim->tasks.deciding = false;
-    if (sim->tasks.ready.first == SIM_NONE && sim->resources.first_dirty == SIM_NONE)
+    if (sim->tasks.ready.first == SIM_NONE && sim->resources.dirty_count == 0)
         return;
     if (sim_calendar_due(&sim->calendar, sim->now, SIM_PHASE_DECISION))
         want_decision(sim);
