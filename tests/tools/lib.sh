@@ -25,8 +25,8 @@ rlhfsim() {
 fail() {
     failures=$((failures + 1))
     printf 'FAILED after: %s\n  %s\n' "$ran" "$*"
-    sed 's/^/  stdout: /' "$scratch/stdout" | head -n 20
-    sed 's/^/  stderr: /' "$scratch/stderr" | head -n 20
+    sed -n '1,20s/^/  stdout: /p' "$scratch/stdout"
+    sed -n '1,20s/^/  stderr: /p' "$scratch/stderr"
 }
 
 expect_status() {
