@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TAB "a tab cannot indent, expected spaces"
+
 struct wording {
     const char *theirs, *ours;
 };
@@ -19,11 +21,14 @@ static const struct wording problems[] = {
     {"did not find expected ',' or ']'", "expected ',' or ']'"},
     {"did not find expected ',' or '}'", "expected ',' or '}'"},
     {"did not find expected node content", "expected a value"},
-    {"did not find expected <document start>", "text after the end of the value"},
+    {"did not find expected <document start>",
+     "text after the end of the document; check the indentation"},
     {"could not find expected ':'", "expected ':' after the key"},
     {"found unexpected end of stream", "the file ends before the closing quote"},
     {"block sequence entries are not allowed in this context", "a list cannot start here"},
     {"found unknown escape character", "unknown escape sequence in quoted text"},
+    {"found a tab character that violates indentation", TAB},
+    {"found a tab character where an indentation space is expected", TAB},
     {"found duplicate %YAML directive", "a second %YAML line"},
     {"found incompatible YAML document", "expected YAML version 1.1 or 1.2"},
 };
@@ -92,7 +97,7 @@ static enum rlhfsim_status bad_character(const yaml_parser_t *parser,
     struct tree_place place = problem_place(parser, source);
     unsigned code = character_at(source, &parser->problem_mark);
     if (code == '\t')
-        return tree_error(diagnostics, place, "a tab cannot indent, expected spaces");
+        return tree_error(diagnostics, place, TAB);
     if (code > ' ' && code < 0x7F)
         return tree_error(diagnostics, place, "text cannot start with '%c'; put it in quotes",
                           (char)code);

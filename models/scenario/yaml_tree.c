@@ -71,9 +71,11 @@ static struct tree_node *node_new(struct builder *builder, enum tree_kind kind,
         return NULL;
     }
     *node = (struct tree_node){.kind = kind, .place = place, .text = "", .expanded = 1};
-    if (++builder->nodes > TREE_NODE_LIMIT)
+    if (++builder->nodes > TREE_NODE_LIMIT) {
         stop(builder,
              tree_error(builder->diagnostics, place, "more than %d values", TREE_NODE_LIMIT));
+        return NULL;
+    }
     return node;
 }
 
@@ -158,12 +160,17 @@ static bool is_open(const struct builder *builder, const struct tree_node *node)
     return false;
 }
 
+/* Tags of YAML itself are named as they are written: !!int. */
 static void refuse_tag(struct builder *builder, const yaml_char_t *tag, struct tree_place place) {
-    char quoted[BASE_QUOTE_SIZE];
-    if (tag != NULL)
-        note(builder, tree_error(builder->diagnostics, place,
-                                 "tags such as %s are not supported; leave it out",
-                                 base_quote((const char *)tag, quoted)));
+    static const char standard[] = "tag:yaml.org,2002:";
+    size_t length = sizeof standard - 1;
+    const char *name = (const char *)tag;
+    if (name == NULL)
+        return;
+    bool is_standard = strncmp(name, standard, length) == 0;
+    note(builder, tree_error(builder->diagnostics, place,
+                             "tags such as '%s%.40s' are not supported; leave it out",
+                             is_standard ? "!!" : "", is_standard ? name + length : name));
 }
 
 static bool key_is_due(const struct builder *builder) {
