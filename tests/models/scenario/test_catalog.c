@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The catalog: rows in SI units, several folders, look-ups, and every way in which a file is wrong.
+ */
+#include "tests/models/scenario/fixture.h"
+
+#include "models/base/diagnostics.h"
+#include "models/scenario/csv_table.h"
+
+#include <sys/stat.h>
+
+static struct fixture fixture;
+static struct catalog *catalog;
+static struct rlhfsim_diagnostics *list;
+
+static void setup(void) {
+    fixture_open(&fixture);
+    catalog = catalog_new();
+    list = rlhfsim_diagnostics_new();
+}
+
+static void teardown(void) {
+    catalog_free(catalog);
+    rlhfsim_diagnostics_free(list);
+    fixture_close(&fixture);
+}
+
+static void load(const char *directory, bool complete) {
+    enum rlhfsim_status status = catalog_load(catalog, directory, complete, list);
+    fixture_collect(&fixture, list);
+    ck_assert_msg(status == RLHFSIM_OK, "%s", fixture.errors);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+START_TEST(test_gpu_in_si) {
+    load(".", true);
+    const struct hardware_gpu *gpu = catalog_gpu(catalog, "G80");
+    ck_assert_ptr_nonnull(gpu);
+    assert_relative(gpu->peak_flops_per_s[HARDWARE_BF16], 300e12, 1e-15);
+    assert_relative(gpu->peak_flops_per_s[HARDWARE_FP32], 20e12, 1e-15);
+    ck_assert_double_eq(gpu->peak_flops_per_s[HARDWARE_FP8], 0.0);
+    assert_relative(gpu->matmul_efficiency, 240.0 / 300.0, 1e-15);
+    assert_relative(gpu->memory_efficiency, 1500.0 / 2000.0, 1e-15);
+    ck_assert_double_eq(gpu->attention_efficiency, 0.5);
+    ck_assert_double_eq(gpu->attention_backward_efficiency, 0.3);
+    assert_relative(gpu->memory_bytes, 80.0 * 1073741824.0, 1e-15);
+    assert_relative(gpu->memory_bandwidth_bytes_per_s, 2e12, 1e-15);
+    assert_relative(gpu->scaleup_bandwidth_bytes_per_s, 300e9, 1e-15);
+    assert_relative(gpu->host_bandwidth_bytes_per_s, 25e9, 1e-15);
+    assert_relative(gpu->kernel_launch_s, 5e-6, 1e-15);
+    ck_assert_double_eq(gpu->power_w, 400.0);
+}
+END_TEST
+
+START_TEST(test_node_in_si) {
+    load(".", true);
+    const struct hardware_node *node = catalog_node(catalog, "box");
+    ck_assert_str_eq(node->gpu, "G80");
+    ck_assert_int_eq(node->gpus, 8);
+    assert_relative(node->host_memory_bytes, 1000.0 * 1073741824.0, 1e-15);
+    assert_relative(node->nvme_bytes, 8e12, 1e-15);
+    assert_relative(node->network_bandwidth_bytes_per_s, 50e9, 1e-15); /* 400 Gbit/s */
+    ck_assert_double_eq(node->scaleup_efficiency, 0.7);
+    ck_assert_double_eq(node->network_efficiency, 0.8);
+    assert_relative(node->scaleup_latency_s, 1e-6, 1e-15);
+    assert_relative(node->network_latency_s, 20e-6, 1e-15);
+    assert_relative(node->collective_start_s, 8e-6, 1e-15);
+    assert_relative(node->storage_bandwidth_bytes_per_s, 2e9, 1e-15);
+    const struct catalog_offer *offer = catalog_node_offer(catalog, "box");
+    ck_assert_str_eq(offer->provider, "cloud");
+    ck_assert_str_eq(offer->instance, "box.large");
+    ck_assert_str_eq(offer->region, "north");
+}
+END_TEST
+
+START_TEST(test_framework_in_si) {
+    load(".", true);
+    const struct catalog_framework *framework = catalog_framework(catalog, "fast");
+    ck_assert_double_eq(framework->training.matmul_share, 0.5);
+    assert_relative(framework->training.microbatch_host_s, 0.040, 1e-15);
+    assert_relative(framework->training.optimizer_host_s, 0.050, 1e-15);
+    ck_assert_double_eq(framework->step_host_s, 2.0);
+    assert_relative(framework->iteration_host_s, 0.003, 1e-15);
+    assert_relative(framework->sequence_host_s, 20e-6, 1e-15);
+    ck_assert_double_eq(framework->transition_s_per_sqrt_gb, 0.07);
+    ck_assert_str_eq(framework->weight_sync->name, "ipc_bucket");
+    ck_assert_double_eq(framework->weight_sync_cost.pause_s, 3.2);
+    assert_relative(framework->weight_sync_cost.tensor_s, 0.7e-3, 1e-15);
+    assert_relative(framework->weight_sync_cost.load_bandwidth_bytes_per_s, 13e9, 1e-15);
+    assert_relative(framework->engine_residue_bytes, 1.5 * 1073741824.0, 1e-15);
+    assert_relative(framework->context_bytes, 2.0 * 1073741824.0, 1e-15);
+    ck_assert_double_eq(framework->fragmentation_fraction, 0.06);
+}
+END_TEST
+
+START_TEST(test_model_and_price) {
+    load(".", true);
+    const struct llm_architecture *model = catalog_model(catalog, "odd");
+    ck_assert_str_eq(model->family, "llama");
+    ck_assert_int_eq(model->layers, 2);
+    ck_assert_int_eq(model->hidden, 96);
+    ck_assert_int_eq(model->heads, 12);
+    ck_assert_int_eq(model->kv_heads, 4);
+    ck_assert_int_eq(model->head_dim, 8);
+    ck_assert_int_eq(model->ffn, 128);
+    ck_assert_int_eq(model->vocab, 1000);
+    ck_assert_int_eq(model->max_position, 1024);
+    ck_assert(!model->tied_embeddings && model->gated_ffn && !model->qkv_bias);
+    ck_assert(!model->output_bias && !model->ffn_bias && !model->qk_norm);
+    const struct catalog_price *price =
+        catalog_price(catalog, "cloud", "south", "box.large on-demand");
+    ck_assert_double_eq(price->usd, 36.0);
+    ck_assert_str_eq(price->unit, "node-hour");
+    ck_assert_str_eq(price->date, "2024-05-01");
+    ck_assert_ptr_null(catalog_price(catalog, "cloud", "moon", "box.large on-demand"));
+}
+END_TEST
+
+START_TEST(test_look_ups) {
+    load(".", true);
+    ck_assert_ptr_null(catalog_gpu(catalog, "g80")); /* names are matched exactly */
+    ck_assert_str_eq(catalog_nearest(catalog, CATALOG_GPUS, "g80"), "G80");
+    ck_assert_str_eq(catalog_nearest(catalog, CATALOG_MODELS, "smalll"), "small");
+    ck_assert_ptr_null(catalog_nearest(catalog, CATALOG_NODES, "zeppelin"));
+    ck_assert_str_eq(catalog_source(catalog, CATALOG_NODES, "box"), "a page");
+    ck_assert_str_eq(catalog_provenance(catalog, CATALOG_NODES, "box"), "interpolated");
+    ck_assert_str_eq(catalog_source(catalog, CATALOG_PRICES, "cloud/north/box.large spot"), "list");
+    ck_assert_ptr_null(catalog_source(catalog, CATALOG_NODES, "none"));
+    ck_assert_ptr_null(catalog_provenance(catalog, CATALOG_NODES, "none"));
+    ck_assert_str_eq(catalog_name_at(catalog, CATALOG_NODES, 1), "six");
+    ck_assert_ptr_null(catalog_name_at(catalog, CATALOG_NODES, 3));
+}
+END_TEST
+
+/* Columns in another order, cells in quotes, CRLF, a blank line and a mark: the same rows. */
+START_TEST(test_free_form) {
+    fixture_write(
+        "prices.csv",
+        "\xEF\xBB\xBFprice_usd,provider,region,item,unit,date,provenance,source,notes\r\n"
+        "\r\n"
+        "7.5,cloud,\"north, \"\"new\"\"\",box,node-hour,2024,assumed,me,\"two\nlines\"\r\n");
+    load(".", true);
+    ck_assert_double_eq(catalog_price(catalog, "cloud", "north, \"new\"", "box")->usd, 7.5);
+}
+END_TEST
+
+/* ---- several folders ------------------------------------------------------------------------- */
+
+static void make_second_folder(const char *file, const char *text) {
+    ck_assert_int_eq(mkdir("mine", 0700), 0);
+    if (file != NULL)
+        fixture_write(file, text);
+}
+
+static void remove_second_folder(const char *file) {
+    if (file != NULL)
+        unlink(file);
+    rmdir("mine");
+}
+
+START_TEST(test_later_folder_wins) {
+    make_second_folder("mine/prices.csv", FIXTURE_PRICE_HEADER
+                       "cloud,north,box.large on-demand,node-hour,1,2025,assumed,me,\n"
+                       "attic,home,box,node-hour,2,2025,assumed,me,\n");
+    load(".", true);
+    load("mine/", false);
+    remove_second_folder("mine/prices.csv");
+    ck_assert_double_eq(catalog_price(catalog, "cloud", "north", "box.large on-demand")->usd, 1.0);
+    ck_assert_str_eq(catalog_source(catalog, CATALOG_PRICES, "cloud/north/box.large on-demand"),
+                     "me");
+    ck_assert_double_eq(catalog_price(catalog, "attic", "home", "box")->usd, 2.0);
+    ck_assert_double_eq(catalog_price(catalog, "cloud", "north", "box.large spot")->usd, 12.5);
+}
+END_TEST
+
+/* A node of the user's may have a GPU of the installation's. */
+START_TEST(test_node_with_known_gpu) {
+    make_second_folder("mine/nodes.csv", FIXTURE_NODE_HEADER
+                       "own,me,own,cellar,G90,4,500,0,100,0.7,0.8,1,20,8,2,assumed,me,\n");
+    load(".", true);
+    load("mine", false);
+    remove_second_folder("mine/nodes.csv");
+    ck_assert_str_eq(catalog_node(catalog, "own")->gpu, "G90");
+}
+END_TEST
+
+START_TEST(test_folder_without_files) {
+    make_second_folder(NULL, NULL);
+    ck_assert_int_eq(catalog_load(catalog, "mine", false, list), RLHFSIM_IO);
+    fixture_collect(&fixture, list);
+    remove_second_folder(NULL);
+    ck_assert_str_eq(fixture.errors, "mine: error: no catalog file here, expected gpus.csv, "
+                                     "nodes.csv, models.csv, prices.csv or frameworks.csv\n");
+}
+END_TEST
+
+START_TEST(test_missing_file) {
+    unlink("models.csv");
+    ck_assert_int_eq(catalog_load(catalog, ".", true, list), RLHFSIM_IO);
+    fixture_collect(&fixture, list);
+    ck_assert_str_eq(fixture.errors,
+                     "./models.csv: error: cannot be read: No such file or directory\n");
+}
+END_TEST
+
+/* ---- bad files ------------------------------------------------------------------------------- */
+
+struct bad_case {
+    const char *file, *text; /* of the fixture */
+    const char *find, *with; /* what is replaced in it */
+    const char *errors;
+};
+
+static const struct bad_case cases[] = {
+    /* header */
+    {"gpus.csv", fixture_gpus, "fp8_tflops", "fp8_tflop",
+     "./gpus.csv:1:1: error: column 'fp8_tflops' is missing\n"
+     "./gpus.csv:1:42: error: unknown column 'fp8_tflop'; did you mean 'fp8_tflops'?\n"},
+    {"gpus.csv", fixture_gpus, "notes", "name",
+     "./gpus.csv:1:1: error: column 'notes' is missing\n"
+     "./gpus.csv:1:283: error: column 'name' is written twice\n"},
+    {"gpus.csv", fixture_gpus, fixture_gpus, "",
+     "./gpus.csv:1:1: error: the file is empty, expected a header line\n"},
+    /* rows */
+    {"gpus.csv", fixture_gpus, "measured,a page,", "measured,a page",
+     "./gpus.csv:2:1: error: a row of 17 cells, but the header has 18\n"},
+    {"gpus.csv", fixture_gpus, "measured,a page,", "measured,a page,,",
+     "./gpus.csv:2:1: error: a row of 19 cells, but the header has 18\n"},
+    {"gpus.csv", fixture_gpus, "measured,a page,", "measured,,",
+     "./gpus.csv:2:65: error: source is empty, expected text of at most 1023 bytes\n"},
+    {"gpus.csv", fixture_gpus, "measured,a page,", "guessed,a page,",
+     "./gpus.csv:2:56: error: provenance is 'guessed', expected one of measured, interpolated, "
+     "extrapolated, assumed\n"},
+    {"gpus.csv", fixture_gpus, "G90,", "G80,",
+     "./gpus.csv:3:1: error: GPU 'G80' is written twice, first on line 2\n"},
+    {"gpus.csv", fixture_gpus, "G90,", ",",
+     "./gpus.csv:3:1: error: name is empty, expected text of at most 63 bytes\n"},
+    /* numbers */
+    {"gpus.csv", fixture_gpus, "G80,300", "G80,fast",
+     "./gpus.csv:2:5: error: bf16_tflops is 'fast', expected a number of at least 0\n"},
+    {"gpus.csv", fixture_gpus, "G80,300", "G80,0x12",
+     "./gpus.csv:2:5: error: bf16_tflops is '0x12', expected a number of at least 0\n"},
+    {"gpus.csv", fixture_gpus, "G80,300", "G80,",
+     "./gpus.csv:2:5: error: bf16_tflops is empty, expected a number of at least 0\n"},
+    {"gpus.csv", fixture_gpus, "0.5,0.3", "1.5,0.3",
+     "./gpus.csv:2:22: error: attention_efficiency is 1.5, expected a number above 0 and at most "
+     "1\n"},
+    {"gpus.csv", fixture_gpus, "240", "340",
+     "./gpus.csv:2:18: error: matmul_tflops_measured is 340, above the peak it is a share of "
+     "(300)\n"},
+    {"gpus.csv", fixture_gpus, "2000,1500", "2000,2500",
+     "./gpus.csv:2:38: error: memory_bandwidth_measured_gb_per_s is 2500, above the peak it is a "
+     "share of (2000)\n"},
+    {"nodes.csv", fixture_nodes, "G80,8", "G80,8.5",
+     "./nodes.csv:2:31: error: gpus is 8.5, expected a whole number from 1 to 1024\n"},
+    {"nodes.csv", fixture_nodes, "G90", "G91",
+     "./nodes.csv:4:1: error: node 'new' has GPU 'G91', which is not in gpus.csv; did you mean "
+     "'G90'?\n"},
+    /* models */
+    {"models.csv", fixture_models, "202048", "202049",
+     "./models.csv:2:57: error: parameters is 202049, but the shape of 'small' has 202048\n"},
+    {"models.csv", fixture_models, "64,8,4", "64,8,3",
+     "./models.csv:2:20: error: kv_heads is 3, expected a divisor of heads (8)\n"},
+    {"models.csv", fixture_models, "no,yes", "maybe,yes",
+     "./models.csv:2:38: error: tied_embeddings is 'maybe', expected yes or no\n"},
+    /* frameworks */
+    {"frameworks.csv", fixture_frameworks, "ipc_bucket", "ipc_buckets",
+     "./frameworks.csv:2:28: error: weight_sync is 'ipc_buckets', which is not known; did you mean "
+     "'ipc_bucket'?\n"},
+    /* syntax */
+    {"prices.csv", fixture_prices, "north,box", "\"north,box",
+     "./prices.csv:2:7: error: the quote that opens this cell is not closed\n"},
+    {"prices.csv", fixture_prices, "north", "no\"rth",
+     "./prices.csv:2:9: error: a quote in the wrong place; a cell with quotes or commas is put in "
+     "quotes, and quotes inside are doubled\n"},
+    {"prices.csv", fixture_prices, "cloud", "cl\xFFoud",
+     "./prices.csv:2:3: error: the text is not valid UTF-8\n"},
+};
+
+START_TEST(test_bad_catalog) {
+    const struct bad_case *row = &cases[_i];
+    char *text = fixture_replace(row->text, row->find, row->with);
+    fixture_write(row->file, text);
+    free(text);
+    ck_assert_int_eq(catalog_load(catalog, ".", true, list), RLHFSIM_INVALID);
+    base_diagnostics_sort(list, 0, "");
+    fixture_collect(&fixture, list);
+    ck_assert_str_eq(fixture.errors, row->errors);
+}
+END_TEST
+
+/* Mistakes of several rows and files come together. */
+START_TEST(test_all_at_once) {
+    char *gpus = fixture_replace(fixture_gpus, "G80,300", "G80,-300");
+    char *worse = fixture_replace(gpus, "G90,900", "G90,x");
+    char *prices = fixture_replace(fixture_prices, "12.5", "free");
+    fixture_write("gpus.csv", worse);
+    fixture_write("prices.csv", prices);
+    free(gpus);
+    free(worse);
+    free(prices);
+    ck_assert_int_eq(catalog_load(catalog, ".", true, list), RLHFSIM_INVALID);
+    fixture_collect(&fixture, list);
+    ck_assert_str_eq(fixture.errors,
+                     "./gpus.csv:2:5: error: bf16_tflops is -300, expected a number of at least 0\n"
+                     "./gpus.csv:3:5: error: bf16_tflops is 'x', expected a number of at least 0\n"
+                     "./prices.csv:3:38: error: price_usd is 'free', expected a number of at least "
+                     "0\n");
+}
+END_TEST
+
+/* ---- CSV itself ------------------------------------------------------------------------------ */
+
+/* Cells and their places; the second row has a line end in a cell, so that the third is on line 4.
+ */
+START_TEST(test_places_of_cells) {
+    struct base_arena arena = {0};
+    struct csv_table table;
+    const char *text = "a,b\n\xC3\xA9,\"x\ny\"\n1,\"2\"\n";
+    ck_assert_int_eq(csv_table_read(&arena, "t.csv", text, strlen(text), list, &table), RLHFSIM_OK);
+    ck_assert_uint_eq(table.columns, 2);
+    const struct csv_cell *first = table.rows->cells, *second = table.rows->next->cells;
+    ck_assert_str_eq(first[1].text, "x\ny");
+    ck_assert_int_eq(first[1].place.line, 2);
+    ck_assert_int_eq(first[1].place.column, 3); /* behind one letter of two bytes and the comma */
+    ck_assert_int_eq(second[0].place.line, 4);
+    ck_assert_int_eq(second[0].place.column, 1);
+    ck_assert_str_eq(second[1].text, "2");
+    ck_assert_int_eq(second[1].place.column, 3);
+    ck_assert_ptr_null(table.rows->next->next);
+    base_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(test_too_many_columns) {
+    struct base_arena arena = {0};
+    struct csv_table table;
+    char text[256];
+    memset(text, ',', sizeof text);
+    ck_assert_int_eq(csv_table_read(&arena, "t.csv", text, sizeof text, list, &table),
+                     RLHFSIM_INVALID);
+    fixture_collect(&fixture, list);
+    ck_assert_str_eq(fixture.errors, "t.csv:1:65: error: more than 64 columns\n");
+    base_arena_release(&arena);
+}
+END_TEST
+
+/* The catalog that comes with the project. */
+START_TEST(test_own_catalog) {
+    ck_assert_int_eq(chdir(fixture.start), 0);
+    load("scenarios/catalog", true);
+    ck_assert_int_eq(chdir(fixture.directory), 0);
+    for (int kind = 0; kind < CATALOG_KIND_COUNT; kind++) {
+        const char *name;
+        size_t count = 0;
+        while ((name = catalog_name_at(catalog, (enum catalog_kind)kind, count)) != NULL) {
+            ck_assert_str_ne(catalog_source(catalog, (enum catalog_kind)kind, name), "");
+            count++;
+        }
+        ck_assert_uint_gt(count, 0);
+    }
+    /* Touvron et al., 2023: the sizes of Llama 2 as published, to the digit. */
+    ck_assert_int_eq(llm_parameters(catalog_model(catalog, "Llama-2-7b-hf"), LLM_HEAD_VOCABULARY),
+                     6738415616);
+}
+END_TEST
+
+static Suite *catalog_suite(void) {
+    Suite *suite = suite_create("scenario.catalog");
+    TCase *tests = tcase_create("catalog");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, test_gpu_in_si);
+    tcase_add_test(tests, test_node_in_si);
+    tcase_add_test(tests, test_framework_in_si);
+    tcase_add_test(tests, test_model_and_price);
+    tcase_add_test(tests, test_look_ups);
+    tcase_add_test(tests, test_free_form);
+    tcase_add_test(tests, test_later_folder_wins);
+    tcase_add_test(tests, test_node_with_known_gpu);
+    tcase_add_test(tests, test_folder_without_files);
+    tcase_add_test(tests, test_missing_file);
+    tcase_add_loop_test(tests, test_bad_catalog, 0, sizeof cases / sizeof cases[0]);
+    tcase_add_test(tests, test_all_at_once);
+    tcase_add_test(tests, test_places_of_cells);
+    tcase_add_test(tests, test_too_many_columns);
+    tcase_add_test(tests, test_own_catalog);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TESTING_MAIN(catalog_suite)
