@@ -24,7 +24,8 @@ struct rlhfsim_scenario_options {
 };
 
 /* Reads `path`. RLHFSIM_OK with *scenario owned by the caller; RLHFSIM_INVALID with every error in
- * `diagnostics` and *scenario NULL; RLHFSIM_IO when the file cannot be read; RLHFSIM_NO_MEMORY. */
+ * `diagnostics` and *scenario NULL (a file that is not there is one); RLHFSIM_IO when reading it
+ * fails; RLHFSIM_NO_MEMORY. */
 RLHFSIM_API enum rlhfsim_status
 rlhfsim_scenario_load(const char *path, const struct rlhfsim_scenario_options *options,
                       struct rlhfsim_diagnostics *diagnostics, struct rlhfsim_scenario **scenario);

@@ -11,13 +11,21 @@
 
 #define FIRST_BYTES ((size_t)16 * 1024)
 
+/* A name that leads to no readable file is the user's mistake, a disk that fails is the machine's.
+ */
+static bool is_users_mistake(int error) {
+    return error == ENOENT || error == ENOTDIR || error == EISDIR || error == EACCES ||
+           error == ELOOP || error == ENAMETOOLONG;
+}
+
 static enum rlhfsim_status cannot_read(const char *path, int error,
                                        struct rlhfsim_diagnostics *diagnostics) {
     char reason[128];
     if (strerror_r(error, reason, sizeof reason) != 0)
         (void)snprintf(reason, sizeof reason, "error %d", error);
-    return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_IO, path, 0, 0, "cannot be read: %s",
-                                   reason);
+    return rlhfsim_diagnostics_add(diagnostics,
+                                   is_users_mistake(error) ? RLHFSIM_INVALID : RLHFSIM_IO, path, 0,
+                                   0, "cannot be read: %s", reason);
 }
 
 /* Doubles the buffer, up to one byte more than a file may have (and its terminator). */

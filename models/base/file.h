@@ -15,9 +15,9 @@ struct base_file {
     size_t length; /* bytes before the terminator */
 };
 
-/* Reads a text file of at most BASE_FILE_LIMIT bytes. RLHFSIM_IO when it cannot be read,
- * RLHFSIM_INVALID when it is too large or not strict UTF-8 (see utf8.h), RLHFSIM_NO_MEMORY; the
- * error is added at its place and `file` is empty. */
+/* Reads a text file of at most BASE_FILE_LIMIT bytes. RLHFSIM_INVALID when it is not there,
+ * RLHFSIM_IO when reading it fails, RLHFSIM_INVALID when it is too large or not strict UTF-8 (see
+ * utf8.h), RLHFSIM_NO_MEMORY; the error is added at its place and `file` is empty. */
 enum rlhfsim_status base_file_read(const char *path, struct rlhfsim_diagnostics *diagnostics,
                                    struct base_file *file);
 void base_file_release(struct base_file *file);

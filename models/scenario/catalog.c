@@ -180,7 +180,7 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         status = graver(status, read_file(&load));
     }
     if (files == 0)
-        return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_IO, directory, 0, 0,
+        return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
                                        "models.csv, prices.csv or frameworks.csv");
     return status == RLHFSIM_OK ? check_nodes(&load) : status;

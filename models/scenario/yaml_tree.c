@@ -10,6 +10,7 @@
 #include "models/base/utf8.h"
 #include "models/scenario/tree.h"
 #include "models/scenario/yaml_error.h"
+#include "sim/contract.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,7 @@ static void attach(struct builder *builder, struct tree_node *node, struct tree_
             return;
         link_entry(frame, entry);
     }
+    INVARIANT(entry != NULL, "a value of a mapping comes after its key");
     entry->value = node;
 }
 
@@ -121,6 +123,7 @@ static void count_expanded(struct builder *builder, const struct tree_node *node
     if (builder->depth == 0)
         return;
     struct tree_node *parent = builder->frames[builder->depth - 1].node;
+    INVARIANT(parent != NULL, "a frame has its collection");
     parent->expanded += node->expanded;
     if (parent->expanded > TREE_NODE_LIMIT)
         stop(builder, tree_error(builder->diagnostics, place,

@@ -84,9 +84,9 @@ done
 refused "--out:1:1: error: expected a directory, got nothing" run "$scenario" --out ''
 refused "unknown option '--out'" check "$scenario" --out dir
 
-# After "--" a name may begin with "-"; a missing file is the machine's answer, not a usage error.
+# After "--" a name may begin with "-"; a file that is not there is bad input.
 rlhfsim run -- --seed
-expect_status 3
+expect_status 2
 expect_stderr "--seed"
 
 # ---- the catalog --------------------------------------------------------------------------------

@@ -65,13 +65,13 @@ START_TEST(test_mark_is_taken_off) {
 END_TEST
 
 START_TEST(test_missing) {
-    expect_error(RLHFSIM_IO, "cannot be read: No such file or directory");
+    expect_error(RLHFSIM_INVALID, "cannot be read: No such file or directory");
 }
 END_TEST
 
 START_TEST(test_directory) {
     snprintf(path, sizeof path, "%s", directory);
-    expect_error(RLHFSIM_IO, "cannot be read: Is a directory");
+    expect_error(RLHFSIM_INVALID, "cannot be read: Is a directory");
 }
 END_TEST
 

@@ -186,7 +186,7 @@ END_TEST
 
 START_TEST(test_folder_without_files) {
     make_second_folder(NULL, NULL);
-    ck_assert_int_eq(catalog_load(catalog, "mine", false, list), RLHFSIM_IO);
+    ck_assert_int_eq(catalog_load(catalog, "mine", false, list), RLHFSIM_INVALID);
     fixture_collect(&fixture, list);
     remove_second_folder(NULL);
     ck_assert_str_eq(fixture.errors, "mine: error: no catalog file here, expected gpus.csv, "
@@ -196,7 +196,7 @@ END_TEST
 
 START_TEST(test_missing_file) {
     unlink("models.csv");
-    ck_assert_int_eq(catalog_load(catalog, ".", true, list), RLHFSIM_IO);
+    ck_assert_int_eq(catalog_load(catalog, ".", true, list), RLHFSIM_INVALID);
     fixture_collect(&fixture, list);
     ck_assert_str_eq(fixture.errors,
                      "./models.csv: error: cannot be read: No such file or directory\n");

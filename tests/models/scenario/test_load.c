@@ -452,7 +452,7 @@ START_TEST(test_seed_option) {
 END_TEST
 
 START_TEST(test_missing_file) {
-    ck_assert_int_eq(fixture_load(&fixture, NULL), RLHFSIM_IO);
+    ck_assert_int_eq(fixture_load(&fixture, NULL), RLHFSIM_INVALID);
     ck_assert_str_eq(fixture.errors, "s.yaml: error: cannot be read: No such file or directory\n");
 }
 END_TEST
@@ -460,7 +460,7 @@ END_TEST
 START_TEST(test_missing_catalog) {
     fixture_write("s.yaml", fixture_scenario);
     unlink("nodes.csv");
-    ck_assert_int_eq(fixture_load(&fixture, NULL), RLHFSIM_IO);
+    ck_assert_int_eq(fixture_load(&fixture, NULL), RLHFSIM_INVALID);
     ck_assert_str_eq(fixture.errors,
                      "./nodes.csv: error: cannot be read: No such file or directory\n");
 }
