@@ -12,7 +12,6 @@
  */
 #include "models/base/text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +19,9 @@
 
 #define NAME_LIMIT 64
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+static unsigned lower(char c) {
+    unsigned byte = (unsigned char)c;
+    return byte >= 'A' && byte <= 'Z' ? byte | 0x20U : byte;
 }
 
 /* ---- nearest name ---------------------------------------------------------------------------- */

@@ -21,10 +21,10 @@ enum column_type {
 
 struct column {
     const char *name;
-    enum column_type type;
-    double minimum, maximum;
-    bool above; /* the minimum itself is outside */
     size_t most;
+    double minimum, maximum;
+    enum column_type type;
+    bool above; /* the minimum itself is outside */
 };
 
 #define COLUMN_LIMIT 24

@@ -3,6 +3,7 @@
 
 #include "models/base/text.h"
 #include "models/base/utf8.h"
+#include "sim/contract.h"
 
 #include <string.h>
 
@@ -25,6 +26,7 @@ static struct tree_place place_at(const char *argument, const char *at) {
 }
 
 static enum rlhfsim_status read_value(struct setting *setting) {
+    INVARIANT(setting->equals != NULL, "the argument was checked");
     const char *text = setting->equals + 1;
     struct tree_place place = place_at(setting->argument, text);
     struct tree_source source = {scenario_set_file, text, strlen(text), place.column};
