@@ -104,11 +104,11 @@ for command in check "run --out $scratch/none"; do
     expect_empty stdout
 done
 expect_absent "$scratch/none"
+rlhfsim run "$scratch/absent.yaml"
+expect_status 2
+expect_stderr "$scratch/absent.yaml: error: cannot be read: No such file or directory"
 
 # ---- the machine fails: exit 3, nothing is left ----------------------------------------------------
-rlhfsim run "$scratch/absent.yaml"
-expect_status 3
-expect_stderr "$scratch/absent.yaml"
 touch "$scratch/file"
 rlhfsim run "$scenario" "${few[@]}" --out "$scratch/file/below"
 expect_status 3
