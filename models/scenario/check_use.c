@@ -103,6 +103,8 @@ static void check_companion(struct scenario_draft *draft, enum scenario_key key,
 static void check_companions(struct scenario_draft *draft) {
     check_companion(draft, KEY_CHECKPOINT_KEEP, KEY_CHECKPOINT_EVERY_STEPS,
                     "no checkpoint is written");
+    check_companion(draft, KEY_CHECKPOINT_EXPORTED, KEY_CHECKPOINT_EVERY_STEPS,
+                    "no checkpoint is written");
     check_companion(draft, KEY_CHECKPOINT_STORE_BANDWIDTH, KEY_CHECKPOINT_EVERY_STEPS,
                     "no checkpoint is written");
     check_companion(draft, KEY_LOGGING_BYTES_PER_SAMPLE, KEY_LOGGING_SAMPLING_RATE,

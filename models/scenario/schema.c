@@ -241,6 +241,11 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                     FIELD(checkpoint.every_steps)},
     [KEY_CHECKPOINT_KEEP] = {"checkpoint.keep", "checkpoints that are kept, the latest ones",
                              INTEGER(1, VERY_MANY), .fallback = "3", FIELD(checkpoint.keep)},
+    [KEY_CHECKPOINT_EXPORTED] = {"checkpoint.exported",
+                                 "checkpoints that are copied out of the region, paid as network "
+                                 "traffic",
+                                 INTEGER(0, VERY_MANY), .fallback = "0",
+                                 FIELD(checkpoint.exported)},
     [KEY_CHECKPOINT_STORE_BANDWIDTH] = {"checkpoint.store_bandwidth",
                                         "what the store takes from all nodes together; by default "
                                         "only the nodes limit",
