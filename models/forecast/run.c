@@ -262,7 +262,7 @@ static bool checkpoint_follows(const struct forecast_runner *runner) {
     return checkpoint_due(&runner->plan->checkpoint, runner->step, runner->plan->scenario->steps);
 }
 
-void runner_phase_done(struct sim *sim, void *subject, uint64_t argument) {
+static void phase_done(struct sim *sim, void *subject, uint64_t argument) {
     struct forecast_runner *runner = subject;
     (void)sim;
     (void)argument;
@@ -321,7 +321,8 @@ enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
                                  const struct forecast_run_options *options,
                                  struct rlhfsim_diagnostics *diagnostics,
                                  struct forecast_measures *measures) {
-    struct forecast_runner runner = {.plan = plan, .options = options, .measures = measures};
+    struct forecast_runner runner = {
+        .plan = plan, .options = options, .measures = measures, .phase_done = phase_done};
     *measures = (struct forecast_measures){0};
     enum rlhfsim_status status = runner_fill(&runner);
     if (status == RLHFSIM_OK &&

@@ -3,7 +3,7 @@
 #define MODELS_FORECAST_RUNNER_H
 
 /*
- * The state of one simulation of a plan, shared by run.c (the loop over steps and phases) and
+ * The state of one simulation of a plan: what run.c (the loop over steps and phases) hands to
  * work.c (what each kind of phase unfolds into). Private to forecast/.
  */
 
@@ -47,12 +47,11 @@ struct forecast_runner {
     double stored_since_s;
 
     bool cancelled;
+
+    sim_task_func *phase_done; /* ends the current phase and starts the next; subject: the runner */
 };
 
-/* Starts the phase's work; every path ends, at once or later, in runner_phase_done. */
+/* Starts the phase's work; every path ends, at once or later, in phase_done. */
 enum sim_status runner_work_start(struct forecast_runner *runner);
-
-/* Ends the current phase and starts the next (run.c). */
-void runner_phase_done(struct sim *sim, void *subject, uint64_t argument);
 
 #endif

@@ -180,7 +180,7 @@ static enum sim_status work_forward(struct forecast_runner *runner) {
     const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
     segment_add_seconds(runner, parameter_transfers_s(passes));
     enum sim_status status = add_microbatches(runner, 0, step_samples(runner->plan), false);
-    return status == SIM_OK ? segment_flush(runner, runner_phase_done) : status;
+    return status == SIM_OK ? segment_flush(runner, runner->phase_done) : status;
 }
 
 static enum sim_status add_minibatch(struct forecast_runner *runner, size_t first, size_t count) {
@@ -207,7 +207,7 @@ static enum sim_status work_update(struct forecast_runner *runner) {
         for (size_t first = 0; first < step_samples(runner->plan) && status == SIM_OK;
              first += size)
             status = add_minibatch(runner, first, size);
-    return status == SIM_OK ? segment_flush(runner, runner_phase_done) : status;
+    return status == SIM_OK ? segment_flush(runner, runner->phase_done) : status;
 }
 
 /* ---- rewards by a rule -------------------------------------------------------------------- */
@@ -218,7 +218,7 @@ static enum sim_status work_rule(struct forecast_runner *runner) {
     size_t workers = (size_t)(scenario->reward.workers * scenario->cluster.nodes);
     size_t samples = step_samples(runner->plan);
     sim_task_id barrier;
-    enum sim_status status = new_barrier(runner, runner_phase_done, &barrier);
+    enum sim_status status = new_barrier(runner, runner->phase_done, &barrier);
     for (size_t w = 0; w < workers && w < samples && status == SIM_OK; w++) {
         size_t share = samples / workers + (w < samples % workers);
         struct sim_task_spec spec = {.duration_ns =
@@ -267,7 +267,7 @@ static void replica_done(struct sim *sim, void *subject, uint64_t replica,
     struct forecast_runner *runner = subject;
     record_rollout(runner, (int)replica, outcome);
     if (--runner->replicas_running == 0)
-        runner_phase_done(sim, runner, 0);
+        runner->phase_done(sim, runner, 0);
 }
 
 static void make_requests(struct forecast_runner *runner) {
@@ -305,7 +305,7 @@ static enum sim_status work_generate(struct forecast_runner *runner) {
 static enum sim_status work_everywhere(struct forecast_runner *runner, double seconds,
                                        double bytes) {
     sim_task_id task, barrier;
-    enum sim_status status = new_barrier(runner, runner_phase_done, &barrier);
+    enum sim_status status = new_barrier(runner, runner->phase_done, &barrier);
     if (status == SIM_OK)
         status = add_gpu_task(runner, 0, (uint32_t)runner->plan->gpus, seconds, bytes, 0.0, &task);
     if (status == SIM_OK)
@@ -326,7 +326,7 @@ static enum sim_status work_checkpoint(struct forecast_runner *runner) {
                                          .owner = ALGORITHM_ROLE_ACTOR,
                                          .step = (int32_t)runner->step,
                                          .bytes = checkpoint->bytes},
-                                 .on_done = runner_phase_done,
+                                 .on_done = runner->phase_done,
                                  .subject = runner};
     sim_task_id task;
     enum sim_status status = sim_task_new(runner->sim, &spec, &task);

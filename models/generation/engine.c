@@ -25,10 +25,6 @@ struct generation_replica {
     uint64_t argument;
 };
 
-bool generation_request_fits(const struct generation_plan *plan, int64_t tokens) {
-    return (tokens + plan->block_tokens - 1) / plan->block_tokens <= plan->kv_blocks;
-}
-
 struct generation_replica *generation_replica_new(struct sim *sim,
                                                   const struct generation_plan *plan) {
     CONTRACT(plan->tp >= 1 && plan->max_sequences >= 1 && plan->max_batched_tokens >= 1 &&

@@ -17,7 +17,7 @@
  * Per GPU of the replica: tensor parallelism divides the linear layers, heads and vocabulary.
  */
 
-#include "models/generation/engine.h"
+#include "models/generation/plan.h"
 
 /* For a decode batch of n >= 1 sequences: t = base_s + kv_token_s x (context tokens of all). The
  * context of a sequence is what its new token attends to, itself included. */

@@ -8,7 +8,7 @@
  * the time of one iteration is shared with the engine. Slow on purpose.
  */
 
-#include "models/generation/engine.h"
+#include "models/generation/plan.h"
 
 #include <stddef.h>
 
