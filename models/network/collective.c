@@ -25,18 +25,36 @@ static int minimum(int a, int b) {
     return a < b ? a : b;
 }
 
+static int greatest_common_divisor(int a, int b) {
+    while (b != 0) {
+        int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* How many of members [0, ranks) are in the node of member `first`, from `first` on. */
+static int members_from(const struct hardware_cluster *cluster, int ranks, int stride, int first) {
+    long long node_end =
+        ((long long)first * stride / cluster->gpus_per_node + 1) * cluster->gpus_per_node;
+    long long beyond = (node_end + stride - 1) / stride;
+    return (beyond < ranks ? (int)beyond : ranks) - first;
+}
+
+/* Members fall into nodes in a pattern that repeats; only its first run and the last node, which
+ * may be cut short, have to be counted. */
 struct network_group network_group_strided(const struct hardware_cluster *cluster, int ranks,
                                            int stride) {
     CONTRACT(ranks >= 1 && stride >= 1 && cluster->gpus_per_node >= 1, "an empty group or node");
-    int fewest = ranks;
-    for (int first = 0; first < ranks;) {
-        /* The first member beyond this node, or the end of the group. */
-        long long node_end =
-            ((long long)first * stride / cluster->gpus_per_node + 1) * cluster->gpus_per_node;
-        long long beyond = (node_end + stride - 1) / stride;
-        int next = beyond < ranks ? (int)beyond : ranks;
-        fewest = minimum(fewest, next - first);
-        first = next;
+    int node = cluster->gpus_per_node;
+    int pattern = minimum(ranks, node / greatest_common_divisor(node, stride));
+    long long last_node = (long long)(ranks - 1) * stride / node;
+    int last_first = (int)((last_node * node + stride - 1) / stride);
+    int fewest = members_from(cluster, ranks, stride, last_first);
+    for (int first = 0, members; first < pattern; first += members) {
+        members = members_from(cluster, ranks, stride, first);
+        fewest = minimum(fewest, members);
     }
     return (struct network_group){.ranks = ranks, .ranks_per_node = fewest};
 }
