@@ -85,12 +85,12 @@ size_t sim_resource_count(const struct sim *sim) {
  */
 
 static void integrate(struct sim_resource *resource, sim_time now) {
-    sim_wide elapsed = (uint64_t)(now - resource->since);
+    uint64_t elapsed = (uint64_t)(now - resource->since);
     if (elapsed == 0)
         return;
-    resource->busy += elapsed * resource->working;
-    resource->queue += elapsed * (resource->arrived - resource->started);
-    resource->system += elapsed * (resource->arrived - resource->finished);
+    resource->busy += (sim_wide)elapsed * resource->working;
+    resource->queue += (sim_wide)elapsed * (resource->arrived - resource->started);
+    resource->system += (sim_wide)elapsed * (resource->arrived - resource->finished);
     resource->since = now;
 }
 

@@ -68,12 +68,33 @@ static bool take_callback(struct sim *sim, const struct sim_task_spec *spec, uin
     return true;
 }
 
+/* Field by field: clearing the whole record first takes longer than all the rest. */
+static void fill(struct sim_task *task, const struct sim_task_spec *spec, uint32_t callback) {
+    task->unmet = 1; /* the release */
+    task->next = SIM_NONE;
+    task->duration_ns = spec->duration_ns;
+    task->demands = (struct sim_demand){.next = SIM_NONE};
+    task->ready_at = 0;
+    task->asking = 0;
+    for (int i = 0; i < SIM_INLINE_SUCCESSORS; i++)
+        task->successors[i] = SIM_NONE;
+    task->edges = SIM_NONE;
+    task->callback = callback;
+    task->state = SIM_TASK_BUILDING;
+    task->recorded = spec->recorded;
+    task->priority = spec->priority;
+    task->activity = spec->tag.activity;
+    task->owner = spec->tag.owner;
+    task->step = spec->tag.step;
+    task->bytes = spec->tag.bytes;
+    task->flops = spec->tag.flops;
+}
+
 enum sim_status sim_task_new(struct sim *sim, const struct sim_task_spec *spec, sim_task_id *id) {
     CONTRACT(spec->duration_ns >= 0, "a duration is not negative");
-    uint32_t callback;
+    uint32_t callback, used = sim->tasks.tasks.used;
     if (!take_callback(sim, spec, &callback))
         return SIM_NO_MEMORY;
-    uint32_t used = sim->tasks.tasks.used;
     uint32_t slot = sim_pool_take(&sim->tasks.tasks);
     if (slot == SIM_NONE) {
         if (callback != SIM_NONE)
@@ -81,25 +102,10 @@ enum sim_status sim_task_new(struct sim *sim, const struct sim_task_spec *spec, 
         return SIM_NO_MEMORY;
     }
     struct sim_task *task = sim_task_at(sim, slot);
-    uint32_t generation = slot == used ? 1 : task->generation + 1;
-    *task = (struct sim_task){.duration_ns = spec->duration_ns,
-                              .bytes = spec->tag.bytes,
-                              .flops = spec->tag.flops,
-                              .activity = spec->tag.activity,
-                              .owner = spec->tag.owner,
-                              .step = spec->tag.step,
-                              .priority = spec->priority,
-                              .generation = generation,
-                              .successors = {SIM_NONE, SIM_NONE},
-                              .edges = SIM_NONE,
-                              .next = SIM_NONE,
-                              .unmet = 1,
-                              .demands = {.next = SIM_NONE},
-                              .callback = callback,
-                              .state = SIM_TASK_BUILDING,
-                              .recorded = spec->recorded};
+    task->generation = slot == used ? 1 : task->generation + 1; /* a fresh record holds anything */
+    fill(task, spec, callback);
     sim->tasks.unfinished++;
-    *id = (sim_task_id){slot, generation};
+    *id = (sim_task_id){slot, task->generation};
     return SIM_OK;
 }
 

@@ -179,6 +179,7 @@ END_TEST
 static Suite *queueing_suite(void) {
     Suite *suite = suite_create("queueing");
     TCase *tcase = tcase_create("queueing");
+    tcase_set_timeout(tcase, 300.0); /* seconds, of each: it takes one, or five under sanitizers */
     tcase_add_test(tcase, erlang_c_is_right);
     tcase_add_loop_test(tcase, waits_match_erlang, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(tcase, waits_equal_the_recursion, 0, sizeof cases / sizeof *cases);
