@@ -3,42 +3,7 @@
 
 #include "sim/contract.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static void *library_reallocate(void *subject, void *block, size_t old_size, size_t new_size) {
-    (void)subject;
-    (void)old_size;
-    if (new_size == 0) {
-        free(block);
-        return NULL;
-    }
-    return realloc(block, new_size);
-}
-
-struct sim *sim_new(const struct sim_allocator *allocator) {
-    static const struct sim_allocator library = {library_reallocate, NULL};
-    if (allocator == NULL)
-        allocator = &library;
-    struct sim *sim = allocator->reallocate(allocator->subject, NULL, 0, sizeof *sim);
-    if (sim == NULL)
-        return NULL;
-    *sim = (struct sim){.allocator = *allocator};
-    sim_calendar_init(&sim->calendar, &sim->allocator);
-    sim_tasks_init(sim);
-    return sim;
-}
-
-void sim_free(struct sim *sim) {
-    if (sim == NULL)
-        return;
-    sim_memories_free(sim);
-    sim_resources_free(sim);
-    sim_tasks_free(sim);
-    sim_calendar_free(&sim->calendar);
-    struct sim_allocator allocator = sim->allocator;
-    allocator.reallocate(allocator.subject, sim, sizeof *sim, 0);
-}
 
 void *sim_reallocate(struct sim *sim, void *block, size_t old_size, size_t new_size) {
     return sim->allocator.reallocate(sim->allocator.subject, block, old_size, new_size);
@@ -127,7 +92,7 @@ enum sim_status sim_run(struct sim *sim, sim_time until) {
         ;
     if (sim->failure != SIM_OK || sim->stopped)
         return sim->failure;
-    bool blocked = sim_events_pending(sim) == 0 && sim_tasks_unfinished(sim) > 0;
+    bool blocked = sim_events_pending(sim) == 0 && sim->tasks.unfinished > 0;
     return blocked ? SIM_DEADLOCK : SIM_OK;
 }
 
