@@ -3,51 +3,53 @@
 /*
  * A config.json is what the transformers library of Hugging Face builds a model from, so the rules
  * are the library's: which keys a family reads, what an absent key means, where a bias is built in
- * (models/{llama,mistral,qwen2,qwen3} at commits 008e5743 and 001f85b3). The sizes that every
+ * (transformers, src/transformers/models/, at commits 008e5743 and 001f85b3). The sizes that every
  * checkpoint states are required all the same: a default would be a guess. Keys that the library
  * does not read for a family do not change what it builds and are ignored, save those that tell of
  * an architecture outside it (see `foreign_words`).
+ *
+ * A file with several models in it is read for its language part alone.
  */
 
 #include "models/llm/config_json.h"
 
+#include "models/base/text.h"
+#include "models/llm/config.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A real config.json has 1 to 3 kilobytes and three levels. */
 #define SIZE_LIMIT ((size_t)1 << 20)
 #define DEPTH_LIMIT 32
 
-#define VALUE_TEXT 96
+static const struct config_family *const families[] = {
+    config_llama_families, config_qwen_families, config_deepseek_families, config_gemma_families,
+    config_phi_families,   config_gpt_families,  config_expert_families};
 
-/* What the library does for a model_type. */
-struct family {
-    const char *model_type;
-    const char *class_prefix;     /* of the names in `architectures` */
-    int64_t default_kv_heads;     /* num_key_value_heads absent; 0: as many as heads */
-    int64_t default_head_dim;     /* head_dim absent; 0: hidden_size / num_attention_heads */
-    int64_t default_max_position; /* max_position_embeddings absent */
-    bool qkv_bias;                /* built in, whatever the file says */
-    bool reads_attention_bias;    /* attention_bias: on queries, keys, values and output */
-    bool reads_mlp_bias;          /* mlp_bias: on gate, up and down */
-    bool qk_norm;
-};
-
-static const struct family families[] = {
-    {"llama", "Llama", 0, 0, 2048, false, true, true, false},
-    {"mistral", "Mistral", 8, 0, 131072, false, false, false, false},
-    {"qwen2", "Qwen2", 32, 0, 32768, true, false, false, false},
-    {"qwen3", "Qwen3", 32, 128, 32768, false, true, false, true},
-};
+const struct config_wrapper config_wrappers[] = {
+    {"gemma3", "Gemma3", "gemma3_text"},
+    {"llama4", "Llama4", "llama4_text"},
+    {"mistral3", "Mistral3", "mistral"},
+    {"qwen2_vl", "Qwen2VL", "qwen2_vl_text"},
+    {"qwen2_5_vl", "Qwen2_5_VL", "qwen2_5_vl_text"},
+    {"qwen3_vl", "Qwen3VL", "qwen3_vl_text"},
+    {"qwen3_vl_moe", "Qwen3VLMoe", "qwen3_vl_moe_text"},
+    {NULL, NULL, NULL}};
 
 /* Models on top of the same blocks; the scenario's role decides which head is counted. */
-static const char *const class_suffixes[] = {"ForCausalLM", "Model", "ForSequenceClassification",
-                                             "ForTokenClassification"};
+static const char *const class_suffixes[] = {"ForCausalLM",
+                                             "Model",
+                                             "TextModel",
+                                             "LMHeadModel",
+                                             "ForSequenceClassification",
+                                             "ForTokenClassification",
+                                             "ForConditionalGeneration"};
 
-/* Words in keys of architectures that these families are not: a value other than null, false, 0 or
- * empty is refused. */
+/* Words in keys of architectures that a family is not: a value other than null, false, 0 or empty
+ * is refused unless the family says that it understands the key. */
 static const char *const foreign_words[] = {
     "expert",
     "moe",
@@ -64,125 +66,101 @@ static const char *const foreign_words[] = {
     "mamba",
     "ssm",
     "per_layer",
+    "linear_attn",
+    "linear_num",
+    "index_",
 };
 
-struct reader {
-    const char *path;
-    struct rlhfsim_diagnostics *diagnostics;
-    enum rlhfsim_status status; /* of the last error */
-    json_t *root;
-    const struct family *family;
-    struct llm_architecture *architecture;
-};
+/* ---- families -------------------------------------------------------------------------------- */
 
-#define FAIL(reader, ...)                                                               \
-    ((reader)->status = rlhfsim_diagnostics_add((reader)->diagnostics, RLHFSIM_INVALID, \
-                                                (reader)->path, 0, 0, __VA_ARGS__))
-
-/* ---- text of values for messages ------------------------------------------------------------ */
-
-/* A value as the file has it, shortened, in printable ASCII. */
-static void value_text(const json_t *value, char text[VALUE_TEXT]) {
-    char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
-    if (dump == NULL)
-        (void)snprintf(text, VALUE_TEXT, "(a value)");
-    else if (strlen(dump) < VALUE_TEXT)
-        (void)snprintf(text, VALUE_TEXT, "%s", dump);
-    else
-        (void)snprintf(text, VALUE_TEXT, "%.80s...", dump);
-    free(dump);
+/* The families one after the other; NULL past the last one. */
+static const struct config_family *family_at(size_t index) {
+    for (size_t list = 0; list < sizeof families / sizeof *families; list++)
+        for (const struct config_family *family = families[list]; family->model_type != NULL;
+             family++)
+            if (index-- == 0)
+                return family;
+    return NULL;
 }
 
-/* ---- keys ----------------------------------------------------------------------------------- */
-
-/* The value of a key; NULL where it is absent or null, which the library takes as absent. */
-static const json_t *value_of(const struct reader *reader, const char *key) {
-    const json_t *value = json_object_get(reader->root, key);
-    return json_is_null(value) ? NULL : value;
+static const struct config_family *find_family(const char *name) {
+    const struct config_family *family;
+    for (size_t i = 0; (family = family_at(i)) != NULL; i++)
+        if (strcmp(family->model_type, name) == 0)
+            return family;
+    return NULL;
 }
 
-/* A whole number from 1 to `limit`; `absent` where the key is absent, an error if that is 0. */
-static int64_t read_size(struct reader *reader, const char *key, int64_t limit, int64_t absent) {
-    const json_t *value = value_of(reader, key);
-    char text[VALUE_TEXT];
+static const struct config_wrapper *find_wrapper(const char *name) {
+    for (const struct config_wrapper *wrapper = config_wrappers; wrapper->model_type != NULL;
+         wrapper++)
+        if (strcmp(wrapper->model_type, name) == 0)
+            return wrapper;
+    return NULL;
+}
+
+const char *llm_config_family_at(size_t index) {
+    size_t count = 0;
+    while (family_at(count) != NULL)
+        count++;
+    if (index < count)
+        return family_at(index)->model_type;
+    index -= count;
+    return index < sizeof config_wrappers / sizeof *config_wrappers
+               ? config_wrappers[index].model_type
+               : NULL;
+}
+
+static void fail_type(struct config_reader *reader, const json_t *value) {
+    char text[CONFIG_TEXT];
+    const char *name = json_is_string(value) ? json_string_value(value) : "", *known;
+    struct base_nearest nearest;
+    base_nearest_start(&nearest, name);
+    for (size_t i = 0; (known = llm_config_family_at(i)) != NULL; i++)
+        base_nearest_offer(&nearest, known);
+    const char *near = base_nearest_name(&nearest);
     if (value == NULL) {
-        if (absent == 0)
-            FAIL(reader, "%s is missing: expected a whole number from 1 to %lld", key,
-                 (long long)limit);
-        return absent;
+        config_fail(reader, "model_type is missing: expected a family such as \"llama\"");
+        return;
     }
-    if (json_is_integer(value) && json_integer_value(value) >= 1 &&
-        json_integer_value(value) <= limit)
-        return json_integer_value(value);
-    value_text(value, text);
-    FAIL(reader, "%s is %s: expected a whole number from 1 to %lld", key, text, (long long)limit);
-    return 0;
-}
-
-static bool read_flag(struct reader *reader, const char *key, bool absent) {
-    const json_t *value = value_of(reader, key);
-    char text[VALUE_TEXT];
-    if (value == NULL || json_is_boolean(value))
-        return value == NULL ? absent : json_is_true(value);
-    value_text(value, text);
-    FAIL(reader, "%s is %s: expected true or false", key, text);
-    return absent;
-}
-
-/* A flag that the family does not read: the file may say what the library builds, nothing else. */
-static void expect_flag(struct reader *reader, const char *key, bool built) {
-    if (read_flag(reader, key, built) != built)
-        FAIL(reader, "%s is %s: a model of type \"%s\" is always built with %s", key,
-             built ? "false" : "true", reader->family->model_type, built ? "true" : "false");
+    config_value_text(value, text);
+    if (near == NULL)
+        config_fail(reader,
+                    "model_type is %s, which is not modelled: expected a family such as "
+                    "\"llama\"",
+                    text);
+    else
+        config_fail(reader, "model_type is %s, which is not modelled; the nearest is \"%s\"", text,
+                    near);
 }
 
 /* ---- what the file as a whole is ------------------------------------------------------------ */
 
-static const struct family *find_family(struct reader *reader) {
-    const json_t *value = value_of(reader, "model_type");
-    char text[VALUE_TEXT], known[VALUE_TEXT] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
-        const char *name = families[i].model_type;
-        if (json_is_string(value) && strcmp(json_string_value(value), name) == 0)
-            return &families[i];
-        length += (size_t)snprintf(known + length, sizeof(known) - length, "%s\"%s\"",
-                                   i == 0 ? "" : ", ", name);
-    }
-    if (value == NULL) {
-        FAIL(reader, "model_type is missing: expected one of %s", known);
-    } else {
-        value_text(value, text);
-        FAIL(reader, "model_type is %s, which is not modelled: expected one of %s", text, known);
-    }
-    return NULL;
-}
-
-static bool is_known_class(const struct family *family, const char *name) {
-    size_t prefix = strlen(family->class_prefix);
-    if (strncmp(name, family->class_prefix, prefix) != 0)
+static bool is_class_of(const char *prefix, const char *name) {
+    size_t length = strlen(prefix);
+    if (strncmp(name, prefix, length) != 0)
         return false;
-    for (size_t i = 0; i < sizeof(class_suffixes) / sizeof(*class_suffixes); i++)
-        if (strcmp(name + prefix, class_suffixes[i]) == 0)
+    for (size_t i = 0; i < sizeof class_suffixes / sizeof *class_suffixes; i++)
+        if (strcmp(name + length, class_suffixes[i]) == 0)
             return true;
     return false;
 }
 
-static void check_classes(struct reader *reader) {
-    const json_t *value = value_of(reader, "architectures");
-    char text[VALUE_TEXT];
-    if (value == NULL)
+static void check_classes(struct config_reader *reader, const json_t *object, const char *prefix) {
+    const json_t *value = json_object_get(object, "architectures");
+    char text[CONFIG_TEXT];
+    if (value == NULL || json_is_null(value))
         return;
     bool known = json_is_array(value);
     for (size_t i = 0; known && i < json_array_size(value); i++) {
         const char *name = json_string_value(json_array_get(value, i));
-        known = name != NULL && is_known_class(reader->family, name);
+        known = name != NULL && is_class_of(prefix, name);
     }
     if (known)
         return;
-    value_text(value, text);
-    FAIL(reader, "architectures is %s, which is not modelled: expected [\"%sForCausalLM\"]", text,
-         reader->family->class_prefix);
+    config_value_text(value, text);
+    config_fail(reader, "architectures is %s, which is not modelled: expected [\"%sForCausalLM\"]",
+                text, prefix);
 }
 
 /* Does a value switch nothing on? */
@@ -194,93 +172,45 @@ static bool is_void(const json_t *value) {
            (json_is_object(value) && json_object_size(value) == 0);
 }
 
-static bool is_foreign(const char *key) {
-    for (size_t i = 0; i < sizeof(foreign_words) / sizeof(*foreign_words); i++)
+static bool is_foreign(const struct config_family *family, const char *key) {
+    for (const char *const *known = family->understood; known != NULL && *known != NULL; known++)
+        if (strcmp(*known, key) == 0)
+            return false;
+    for (const struct config_key *const *keys = family->keys;
+         keys < family->keys + CONFIG_KEY_ARRAYS; keys++)
+        for (const struct config_key *read = *keys; read != NULL && read->kind != CONFIG_END;
+             read++)
+            if (strcmp(read->key, key) == 0 ||
+                (read->alias != NULL && strcmp(read->alias, key) == 0))
+                return false;
+    for (size_t i = 0; i < sizeof foreign_words / sizeof *foreign_words; i++)
         if (strstr(key, foreign_words[i]) != NULL)
             return true;
     return false;
 }
 
-static void check_foreign_keys(struct reader *reader) {
+/* Of a wrapper, which holds other models beside the one that is read. */
+static bool is_beside(const char *key) {
+    return strcmp(key, "text_config") == 0 || strstr(key, "vision") != NULL;
+}
+
+static void check_foreign_keys(struct config_reader *reader, const json_t *object, bool wrapper) {
     const char *key;
     json_t *value;
-    char name[VALUE_TEXT], text[VALUE_TEXT];
-    json_object_foreach(reader->root, key, value) {
-        if (!is_foreign(key) || is_void(value))
+    char name[CONFIG_TEXT], text[CONFIG_TEXT];
+    json_object_foreach((json_t *)object, key, value) {
+        if (!is_foreign(reader->family, key) || is_void(value) || (wrapper && is_beside(key)))
             continue;
         json_t *key_value = json_string(key);
-        value_text(key_value, name);
+        config_value_text(key_value, name);
         json_decref(key_value);
-        value_text(value, text);
-        FAIL(reader, "%s is %s, which is not modelled for model_type \"%s\"", name, text,
-             reader->family->model_type);
+        config_value_text(value, text);
+        config_fail(reader, "%s is %s, which is not modelled for model_type \"%s\"", name, text,
+                    reader->family->model_type);
     }
 }
 
 /* ---- the architecture ----------------------------------------------------------------------- */
-
-static void read_head_dim(struct reader *reader) {
-    struct llm_architecture *a = reader->architecture;
-    int64_t absent = reader->family->default_head_dim;
-    if (absent == 0 && value_of(reader, "head_dim") == NULL) {
-        if (a->hidden == 0 || a->heads == 0)
-            return; /* already an error */
-        absent = a->hidden / a->heads;
-        if (a->hidden % a->heads != 0) {
-            FAIL(reader,
-                 "head_dim is missing and hidden_size %lld is not a multiple of "
-                 "num_attention_heads %lld",
-                 (long long)a->hidden, (long long)a->heads);
-            return;
-        }
-    }
-    a->head_dim = read_size(reader, "head_dim", LLM_HEAD_DIM_LIMIT, absent);
-}
-
-static void read_kv_heads(struct reader *reader) {
-    struct llm_architecture *a = reader->architecture;
-    int64_t absent = a->heads;
-    /* The library's default is for the key that is absent; null always means heads. */
-    if (json_object_get(reader->root, "num_key_value_heads") == NULL &&
-        reader->family->default_kv_heads != 0)
-        absent = reader->family->default_kv_heads;
-    if (absent == 0)
-        return; /* num_attention_heads is already an error */
-    a->kv_heads = read_size(reader, "num_key_value_heads", LLM_HEADS_LIMIT, absent);
-    if (a->heads != 0 && a->kv_heads != 0 && a->heads % a->kv_heads != 0)
-        FAIL(reader, "num_key_value_heads is %lld: expected a divisor of num_attention_heads %lld",
-             (long long)a->kv_heads, (long long)a->heads);
-}
-
-static void read_sizes(struct reader *reader) {
-    struct llm_architecture *a = reader->architecture;
-    a->layers = read_size(reader, "num_hidden_layers", LLM_LAYERS_LIMIT, 0);
-    a->hidden = read_size(reader, "hidden_size", LLM_HIDDEN_LIMIT, 0);
-    a->heads = read_size(reader, "num_attention_heads", LLM_HEADS_LIMIT, 0);
-    a->ffn = read_size(reader, "intermediate_size", LLM_FFN_LIMIT, 0);
-    a->vocab = read_size(reader, "vocab_size", LLM_VOCAB_LIMIT, 0);
-    a->max_position = read_size(reader, "max_position_embeddings", INT32_MAX,
-                                reader->family->default_max_position);
-    read_kv_heads(reader);
-    read_head_dim(reader);
-}
-
-static void read_flags(struct reader *reader) {
-    struct llm_architecture *a = reader->architecture;
-    const struct family *family = reader->family;
-    a->gated_ffn = true;
-    a->qk_norm = family->qk_norm;
-    a->qkv_bias = family->qkv_bias;
-    a->tied_embeddings = read_flag(reader, "tie_word_embeddings", false);
-    if (family->reads_attention_bias)
-        a->qkv_bias = a->output_bias = read_flag(reader, "attention_bias", false);
-    else
-        expect_flag(reader, "attention_bias", family->qkv_bias);
-    if (family->reads_mlp_bias)
-        a->ffn_bias = read_flag(reader, "mlp_bias", false);
-    else
-        expect_flag(reader, "mlp_bias", false);
-}
 
 /* Does `text` of `length` end in `ending`, with something before it? */
 static bool ends_in(const char *text, size_t length, const char *ending) {
@@ -288,7 +218,7 @@ static bool ends_in(const char *text, size_t length, const char *ending) {
     return length > tail && memcmp(text + length - tail, ending, tail) == 0;
 }
 
-static void read_name(struct reader *reader) {
+static void read_name(struct config_reader *reader) {
     const char *path = reader->path;
     size_t end = strlen(path);
     if (ends_in(path, end, "/config.json"))
@@ -305,27 +235,109 @@ static void read_name(struct reader *reader) {
         (void)snprintf(name, size, "config"); /* a folder without a name of its own */
 }
 
-static void read_architecture(struct reader *reader) {
-    if (!json_is_object(reader->root)) {
-        FAIL(reader, "expected an object with the keys of a Hugging Face config.json");
+/* The language part of a file of several models: the object, or in older files the file itself. */
+static void unwrap(struct config_reader *reader, const struct config_wrapper *wrapper) {
+    const json_t *text = json_object_get(reader->root, "text_config");
+    char shown[CONFIG_TEXT];
+    reader->family = find_family(wrapper->text_type);
+    if (text == NULL || json_is_null(text))
+        return;
+    if (!json_is_object(text)) {
+        config_value_text(text, shown);
+        config_fail(reader, "text_config is %s: expected an object", shown);
+        reader->family = NULL;
         return;
     }
-    reader->family = find_family(reader);
+    reader->text = text;
+    const json_t *type = json_object_get(text, "model_type");
+    if (type == NULL || json_is_null(type))
+        return;
+    reader->family = json_is_string(type) ? find_family(json_string_value(type)) : NULL;
+    if (reader->family == NULL)
+        fail_type(reader, type);
+}
+
+/* Finds the family and the object to read. */
+static const char *find_model(struct config_reader *reader) {
+    const json_t *type = config_value(reader, "model_type");
+    const char *name = json_is_string(type) ? json_string_value(type) : "";
+    const struct config_wrapper *wrapper = find_wrapper(name);
+    if (wrapper != NULL) {
+        unwrap(reader, wrapper);
+        return wrapper->class_prefix;
+    }
+    reader->family = find_family(name);
+    if (reader->family == NULL)
+        fail_type(reader, type);
+    return reader->family == NULL ? NULL : reader->family->class_prefix;
+}
+
+/* A window that no sequence outgrows is none. */
+static void count_layers(struct config_reader *reader) {
+    struct llm_architecture *a = reader->architecture;
+    bool windows = a->window > 0 && a->window < a->max_position;
+    for (int64_t i = 0; i < a->layers; i++) {
+        bool moe = (reader->layers[i] & CONFIG_LAYER_MOE) != 0;
+        bool windowed = windows && (reader->layers[i] & CONFIG_LAYER_WINDOW) != 0;
+        a->moe_layers += moe;
+        a->window_layers += windowed;
+        a->window_moe_layers += moe && windowed;
+    }
+    if (a->window_layers == 0)
+        a->window = 0;
+}
+
+/* Sizes that are right one by one and wrong together, in the file's words where they are known. */
+static void check_together(struct config_reader *reader) {
+    const struct llm_architecture *a = reader->architecture;
+    char fault[LLM_FAULT_SIZE];
+    if (a->heads % a->kv_heads != 0)
+        config_fail(reader,
+                    "num_key_value_heads is %lld: expected a divisor of num_attention_heads %lld",
+                    (long long)a->kv_heads, (long long)a->heads);
+    else if (!llm_architecture_check(a, fault))
+        config_fail(reader, "%s", fault);
+}
+
+static void read_family(struct config_reader *reader) {
+    struct llm_architecture *a = reader->architecture;
+    char name[sizeof a->name];
+    memcpy(name, a->name, sizeof name);
+    *a = reader->family->built;
+    memcpy(a->name, name, sizeof name);
+    (void)snprintf(a->family, sizeof a->family, "%s", reader->family->model_type);
+    for (int i = 0; i < CONFIG_KEY_ARRAYS && reader->family->keys[i] != NULL; i++)
+        config_read_keys(reader, reader->family->keys[i]);
+    if (reader->status == RLHFSIM_OK && reader->family->finish != NULL)
+        reader->family->finish(reader);
+    if (reader->status != RLHFSIM_OK)
+        return;
+    count_layers(reader);
+    check_together(reader);
+}
+
+static void read_architecture(struct config_reader *reader) {
+    if (!json_is_object(reader->root)) {
+        config_fail(reader, "expected an object with the keys of a Hugging Face config.json");
+        return;
+    }
+    reader->text = reader->root;
+    const char *prefix = find_model(reader);
     if (reader->family == NULL)
         return;
-    (void)snprintf(reader->architecture->family, sizeof(reader->architecture->family), "%s",
-                   reader->family->model_type);
     read_name(reader);
-    check_classes(reader);
-    check_foreign_keys(reader);
-    read_sizes(reader);
-    read_flags(reader);
+    check_classes(reader, reader->root, prefix);
+    check_foreign_keys(reader, reader->root,
+                       reader->family->class_prefix != prefix || reader->text != reader->root);
+    if (reader->text != reader->root)
+        check_foreign_keys(reader, reader->text, false);
+    read_family(reader);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
 /* Where the user names a wrong file it is bad input; anything else is the machine's failure. */
-static enum rlhfsim_status io_error(struct reader *reader, int error) {
+static enum rlhfsim_status io_error(struct config_reader *reader, int error) {
     bool wrong_name = error == ENOENT || error == ENOTDIR || error == EISDIR ||
                       error == ENAMETOOLONG || error == ELOOP;
     return rlhfsim_diagnostics_add(reader->diagnostics, wrong_name ? RLHFSIM_INVALID : RLHFSIM_IO,
@@ -334,7 +346,7 @@ static enum rlhfsim_status io_error(struct reader *reader, int error) {
 }
 
 /* Reads up to the limit plus one byte, so that a longer file is noticed. */
-static enum rlhfsim_status read_file(struct reader *reader, char *buffer, size_t *length) {
+static enum rlhfsim_status read_file(struct config_reader *reader, char *buffer, size_t *length) {
     enum rlhfsim_status status = RLHFSIM_OK;
     FILE *file = fopen(reader->path, "rb");
     if (file == NULL)
@@ -344,9 +356,9 @@ static enum rlhfsim_status read_file(struct reader *reader, char *buffer, size_t
     if (ferror(file))
         status = io_error(reader, errno);
     else if (*length > SIZE_LIMIT)
-        status = FAIL(reader, "the file is larger than %zu bytes: not a config.json", SIZE_LIMIT);
+        config_fail(reader, "the file is larger than %zu bytes: not a config.json", SIZE_LIMIT);
     (void)fclose(file); /* only read */
-    return status;
+    return status == RLHFSIM_OK ? reader->status : status;
 }
 
 /* Levels of nesting outside of strings; the parser recurses as deep as that. */
@@ -367,11 +379,13 @@ static int depth_of(const char *text, size_t length) {
     return deepest;
 }
 
-static enum rlhfsim_status parse(struct reader *reader, const char *text, size_t length,
+static enum rlhfsim_status parse(struct config_reader *reader, const char *text, size_t length,
                                  json_t **root) {
     json_error_t error;
     if (depth_of(text, length) > DEPTH_LIMIT)
-        return FAIL(reader, "nested deeper than %d levels: not a config.json", DEPTH_LIMIT);
+        config_fail(reader, "nested deeper than %d levels: not a config.json", DEPTH_LIMIT);
+    if (reader->status != RLHFSIM_OK)
+        return reader->status;
     *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (*root != NULL)
         return RLHFSIM_OK;
@@ -387,7 +401,8 @@ static enum rlhfsim_status parse(struct reader *reader, const char *text, size_t
 
 enum rlhfsim_status llm_config_read(const char *path, struct rlhfsim_diagnostics *diagnostics,
                                     struct llm_architecture *architecture) {
-    struct reader reader = {.path = path, .diagnostics = diagnostics, .architecture = architecture};
+    struct config_reader reader = {
+        .path = path, .diagnostics = diagnostics, .architecture = architecture};
     enum rlhfsim_status status;
     json_t *root = NULL;
     size_t length = 0;

@@ -6,24 +6,50 @@
  * FLOPs and bytes of what a language model does, before any hardware: pure arithmetic on the
  * architecture. One multiply-add is 2 FLOPs; causal attention counts the pairs it computes,
  * half of the square.
+ *
+ * Left out: windows and the choice of a sparse attention, which change nothing while sequences are
+ * not longer than them (see llm_attention_limit).
  */
 
 #include "models/llm/architecture.h"
 
 #include <stddef.h>
 
-/* One linear layer: every token is multiplied with an [k x n] matrix. */
+/* One linear layer: every token is multiplied with an [k x n] matrix; with experts, with those of
+ * `per_token` of `experts` such matrices. */
 struct llm_gemm {
-    const char *name; /* "qkv", "attention_output", "ffn_up", "ffn_down" */
+    const char *name; /* "qkv", "attention_output", "ffn_up", "ffn_down"; see work.c for more */
     int64_t n, k;
     bool split_columns; /* tensor parallelism divides n (column-parallel), else k (row-parallel) */
+    bool whole;         /* tensor parallelism leaves it alone: every rank has it */
+    int projections;    /* layers of the model that are fused in it (LoRA adapters it carries) */
+    int64_t experts, per_token; /* 0 without experts */
 };
 
-#define LLM_LAYER_GEMMS 4
+#define LLM_LAYER_GEMMS 12
 
-/* The linear layers of one block, unsplit; gate and up are one product of 2 x ffn columns. */
-void llm_layer_gemms(const struct llm_architecture *architecture,
-                     struct llm_gemm gemms[LLM_LAYER_GEMMS]);
+/* The linear layers of one block of a kind, unsplit; gate and up are one product of 2 x ffn
+ * columns. Returns how many there are. */
+int llm_layer_gemms(const struct llm_architecture *architecture, const struct llm_layer_kind *kind,
+                    struct llm_gemm gemms[LLM_LAYER_GEMMS]);
+
+/* Experts that at least one of `tokens` goes to, each token to `per_token` of `experts` that are
+ * equally likely: experts x (1 - (1 - per_token / experts)^tokens). Between per_token (one token)
+ * and experts. */
+double llm_experts_touched(int64_t experts, int64_t per_token, double tokens);
+
+/* Width of the activations between the two halves of a feed-forward, over all the experts that a
+ * token goes through. */
+int64_t llm_ffn_columns(const struct llm_architecture *architecture,
+                        const struct llm_layer_kind *kind);
+
+/* FLOPs of a query-key pair are 4 x heads x this: the mean of what a score and what a value is
+ * made of; head_dim in plain attention. */
+double llm_score_width(const struct llm_architecture *architecture);
+
+/* The longest sequence that attention is modelled for: the window or the choice of a sparse
+ * attention, INT64_MAX where every token sees all before it. */
+int64_t llm_attention_limit(const struct llm_architecture *architecture);
 
 /* A batch that goes through the model at once. */
 struct llm_batch {
@@ -37,8 +63,11 @@ struct llm_batch {
  * context, the new ones before it, and itself. */
 double llm_causal_pairs(double tokens, double context);
 
-/* Model FLOPs of a forward pass: 2 x matrices x tokens + 4 x pairs x heads x head_dim x layers +
- * 2 x head x logit tokens. Backward is twice that; recomputation is not model FLOPs. */
+/* Model FLOPs of the attention of all layers, forward: 4 x pairs x heads x score width x layers. */
+double llm_attention_flops(const struct llm_architecture *architecture, double score_pairs);
+
+/* Model FLOPs of a forward pass: 2 x matrices x tokens + attention + 2 x head x logit tokens.
+ * Backward is twice that; recomputation is not model FLOPs. */
 double llm_forward_flops(const struct llm_architecture *architecture, enum llm_head head,
                          const struct llm_batch *batch);
 
