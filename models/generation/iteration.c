@@ -46,6 +46,12 @@
 
 #define SMALL_KERNELS 4.0
 #define ATTENTION_KERNELS 4.0
+/* Norms of the compressed queries and of the latent vector, and the products that bring queries to
+ * the width of the cache and outputs back from it, which are apart from the projections. */
+#define LATENT_KERNELS 2.0
+/* Choice of experts, sorting of tokens (two kernels), adding up what comes back: what vLLM launches
+ * around the two products and the activation (fused_moe, v0.8). */
+#define EXPERT_KERNELS 4.0
 
 /* Keys, values and activations are kept in 2 bytes. */
 #define ELEMENT_BYTES 2.0
@@ -60,16 +66,33 @@ static double kv_split(const struct generation_plan *plan) {
     return fmin(plan->tp, (double)plan->architecture->kv_heads);
 }
 
+/* One linear layer. Of experts, the weights of those are read that any of the tokens goes to. */
+static double gemm_s(const struct generation_plan *plan, const struct llm_gemm *gemm,
+                     double tokens) {
+    const struct hardware_gpu *gpu = &plan->cluster->gpu;
+    double tp = gemm->whole ? 1.0 : plan->tp;
+    double n = (double)gemm->n / (gemm->split_columns ? tp : 1.0);
+    double k = (double)gemm->k / (gemm->split_columns ? 1.0 : tp);
+    if (gemm->experts == 0 || tokens == 0.0)
+        return hardware_gemm_s(gpu, plan->precision, tokens, n, k);
+    double touched = llm_experts_touched(gemm->experts, gemm->per_token, tokens);
+    return hardware_grouped_gemm_s(gpu, plan->precision, touched,
+                                   tokens * (double)gemm->per_token / touched, n, k);
+}
+
 static double linear_s(const struct generation_plan *plan, double tokens) {
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
     struct llm_gemm gemms[LLM_LAYER_GEMMS];
-    double tp = plan->tp, layer_s = 0.0;
-    llm_layer_gemms(plan->architecture, gemms);
-    for (int i = 0; i < LLM_LAYER_GEMMS; i++) {
-        double n = (double)gemms[i].n / (gemms[i].split_columns ? tp : 1.0);
-        double k = (double)gemms[i].k / (gemms[i].split_columns ? 1.0 : tp);
-        layer_s += hardware_gemm_s(&plan->cluster->gpu, plan->precision, tokens, n, k);
+    int kind_count = llm_layer_kinds(plan->architecture, kinds);
+    double seconds = 0.0;
+    for (int i = 0; i < kind_count; i++) {
+        double layer_s = 0.0;
+        int count = llm_layer_gemms(plan->architecture, &kinds[i], gemms);
+        for (int j = 0; j < count; j++)
+            layer_s += gemm_s(plan, &gemms[j], tokens);
+        seconds += layer_s * (double)kinds[i].count;
     }
-    return layer_s * (double)plan->architecture->layers;
+    return seconds;
 }
 
 static double head_s(const struct generation_plan *plan, double logits) {
@@ -79,21 +102,50 @@ static double head_s(const struct generation_plan *plan, double logits) {
 }
 
 /* Traffic of a token through one layer's small kernels. The norms are done in full by every GPU:
- * each reads the residual and the layer's output, writes the sum and the normed values. The rotary
- * embedding reads and writes queries and keys. The activation reads gate and up, writes one. */
-static double small_token_bytes(const struct generation_plan *plan) {
+ * each reads the residual and the layer's output, writes the sum and the normed values; norms behind
+ * attention and feed-forward read and write once more. The rotary embedding reads and writes queries
+ * and keys (of latent attention, its rotated part alone, with the norms of the latents). The
+ * activation reads gate and up, writes one. Tokens are sent to their experts and added up again. */
+static double small_token_bytes(const struct generation_plan *plan,
+                                const struct llm_layer_kind *kind) {
     const struct llm_architecture *model = plan->architecture;
-    double norms = 2.0 * 4.0 * (double)model->hidden;
-    double queries = (double)(model->heads * model->head_dim) / plan->tp;
+    double hidden = (double)model->hidden;
+    double norms = 2.0 * 4.0 * hidden;
+    double queries = (double)llm_query_columns(model) / plan->tp;
     double keys = (double)(model->kv_heads * model->head_dim) / kv_split(plan);
-    double activation = (model->gated_ffn ? 3.0 : 2.0) * (double)model->ffn / plan->tp;
-    return ELEMENT_BYTES * (norms + 2.0 * (queries + keys) + activation);
+    double activation =
+        (model->gated_ffn ? 3.0 : 2.0) * (double)llm_ffn_columns(model, kind) / plan->tp;
+    if (model->block_norms == LLM_BLOCK_NORMS_FOUR)
+        norms += 2.0 * 2.0 * hidden;
+    if (llm_is_latent(model)) {
+        queries = (double)(model->heads * model->rope_head_dim) / plan->tp +
+                  (double)model->q_lora_rank;
+        keys = (double)(model->rope_head_dim + model->kv_lora_rank);
+    }
+    double sent = kind->moe ? 2.0 * (1.0 + (double)model->experts_per_token) * hidden : 0.0;
+    return ELEMENT_BYTES * (norms + 2.0 * (queries + keys) + activation + sent);
+}
+
+static double small_kernels(const struct generation_plan *plan, const struct llm_layer_kind *kind) {
+    const struct llm_architecture *model = plan->architecture;
+    double kernels = SMALL_KERNELS + ATTENTION_KERNELS;
+    if (model->block_norms == LLM_BLOCK_NORMS_FOUR)
+        kernels += 2.0;
+    if (llm_is_latent(model))
+        kernels += LATENT_KERNELS;
+    return kernels + (kind->moe ? EXPERT_KERNELS : 0.0);
 }
 
 static double small_s(const struct generation_plan *plan, double tokens) {
-    return (double)plan->architecture->layers *
-           hardware_memory_s(&plan->cluster->gpu, tokens * small_token_bytes(plan),
-                             SMALL_KERNELS + ATTENTION_KERNELS);
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
+    int count = llm_layer_kinds(plan->architecture, kinds);
+    double seconds = 0.0;
+    for (int i = 0; i < count; i++)
+        seconds += (double)kinds[i].count *
+                   hardware_memory_s(&plan->cluster->gpu,
+                                     tokens * small_token_bytes(plan, &kinds[i]),
+                                     small_kernels(plan, &kinds[i]));
+    return seconds;
 }
 
 static double collectives_s(const struct generation_plan *plan, double tokens, double logits) {
@@ -112,11 +164,12 @@ static double collectives_s(const struct generation_plan *plan, double tokens, d
 static double prefill_attention_s(const struct generation_plan *plan, double tokens, double pairs) {
     const struct llm_architecture *model = plan->architecture;
     double heads = (double)model->heads / plan->tp;
-    double kv_heads = (double)model->kv_heads / kv_split(plan);
-    /* queries in, output out, keys and values in */
-    double bytes = ELEMENT_BYTES * tokens * 2.0 * (heads + kv_heads) * (double)model->head_dim;
+    double kv_heads = (llm_is_latent(model) ? heads : (double)model->kv_heads / kv_split(plan));
+    double width = llm_score_width(model);
+    /* queries in, output out, keys and values in; latent attention has them in full here */
+    double bytes = ELEMENT_BYTES * tokens * 2.0 * (heads + kv_heads) * width;
     return (double)model->layers *
-           hardware_attention_s(&plan->cluster->gpu, pairs, heads, (double)model->head_dim, bytes);
+           hardware_attention_s(&plan->cluster->gpu, pairs, heads, width, bytes);
 }
 
 /* Everything but the two kinds of attention: `tokens` go through the layers, `logits` of them
@@ -131,17 +184,46 @@ double generation_kv_token_bytes(const struct generation_plan *plan) {
     return llm_kv_bytes_per_token(plan->architecture, ELEMENT_BYTES) / kv_split(plan);
 }
 
-double generation_weight_bytes(const struct generation_plan *plan) {
+/* Matrices of a layer that an iteration of so many tokens reads. */
+static double matrices_read(const struct generation_plan *plan, const struct llm_layer_kind *kind,
+                            double tokens) {
+    struct llm_gemm gemms[LLM_LAYER_GEMMS];
+    int count = llm_layer_gemms(plan->architecture, kind, gemms);
+    double matrices = 0.0;
+    for (int i = 0; i < count; i++) {
+        double copies = gemms[i].experts == 0 ? 1.0
+                                              : llm_experts_touched(gemms[i].experts,
+                                                                    gemms[i].per_token, tokens);
+        matrices += copies * (double)gemms[i].n * (double)gemms[i].k;
+    }
+    return matrices;
+}
+
+double generation_weight_bytes(const struct generation_plan *plan, double tokens) {
     const struct llm_architecture *model = plan->architecture;
-    double layers = (double)model->layers * (double)llm_layer_matrix_parameters(model) *
-                    hardware_precision_bytes(plan->precision);
-    double head = (double)model->vocab * (double)model->hidden *
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
+    int count = llm_layer_kinds(model, kinds);
+    double layers = 0.0;
+    for (int i = 0; i < count; i++)
+        layers += (double)kinds[i].count * matrices_read(plan, &kinds[i], tokens);
+    layers *= hardware_precision_bytes(plan->precision);
+    double head = (double)llm_head_parameters(model, LLM_HEAD_VOCABULARY) *
                   hardware_precision_bytes(head_precision(plan));
     return (layers + head) / plan->tp;
 }
 
+/* Reading the cache. In latent attention all heads work on the one vector that is read, scores over
+ * latent and rotated part and sums over the latent part, so that compute may be what limits. */
 static double kv_token_s(const struct generation_plan *plan) {
-    return hardware_memory_s(&plan->cluster->gpu, generation_kv_token_bytes(plan), 0.0);
+    const struct llm_architecture *model = plan->architecture;
+    const struct hardware_gpu *gpu = &plan->cluster->gpu;
+    double read_s = hardware_memory_s(gpu, generation_kv_token_bytes(plan), 0.0);
+    if (!llm_is_latent(model))
+        return read_s;
+    double width = (double)(2 * model->kv_lora_rank + model->rope_head_dim);
+    double flops = 2.0 * (double)(model->layers * model->heads) / plan->tp * width;
+    double rate = gpu->peak_flops_per_s[HARDWARE_BF16] * gpu->attention_efficiency;
+    return fmax(read_s, flops / rate);
 }
 
 void generation_decode_cost(const struct generation_plan *plan, int64_t sequences,

@@ -41,16 +41,22 @@ static double roofline_s(const struct hardware_gpu *gpu, double flops, double fl
     return fmax(flops / flops_per_s, memory_s(gpu, bytes)) + gpu->kernel_launch_s;
 }
 
-double hardware_gemm_s(const struct hardware_gpu *gpu, enum hardware_precision precision, double m,
-                       double n, double k) {
-    CONTRACT(m >= 0.0 && n >= 0.0 && k >= 0.0, "a negative dimension");
+double hardware_grouped_gemm_s(const struct hardware_gpu *gpu, enum hardware_precision precision,
+                               double groups, double m, double n, double k) {
+    CONTRACT(groups >= 0.0 && m >= 0.0 && n >= 0.0 && k >= 0.0, "a negative dimension");
     double peak = gpu->peak_flops_per_s[precision];
     CONTRACT(peak > 0.0, "the GPU does not support this precision");
-    if (m == 0.0 || n == 0.0 || k == 0.0)
+    if (groups == 0.0 || m == 0.0 || n == 0.0 || k == 0.0)
         return 0.0;
     double bytes =
         hardware_precision_bytes(precision) * (m * k + k * n) + OUTPUT_ELEMENT_BYTES * m * n;
-    return roofline_s(gpu, 2.0 * m * n * k, peak * gpu->matmul_efficiency, bytes);
+    return roofline_s(gpu, groups * (2.0 * m * n * k), peak * gpu->matmul_efficiency,
+                      groups * bytes);
+}
+
+double hardware_gemm_s(const struct hardware_gpu *gpu, enum hardware_precision precision, double m,
+                       double n, double k) {
+    return hardware_grouped_gemm_s(gpu, precision, 1.0, m, n, k);
 }
 
 double hardware_attention_s(const struct hardware_gpu *gpu, double score_pairs, double heads,

@@ -19,6 +19,11 @@
 double hardware_gemm_s(const struct hardware_gpu *gpu, enum hardware_precision precision, double m,
                        double n, double k);
 
+/* So many products of that shape in one kernel, which need not be whole: experts of a layer, as
+ * many as have tokens, with the tokens that each has on average. One group is hardware_gemm_s. */
+double hardware_grouped_gemm_s(const struct hardware_gpu *gpu, enum hardware_precision precision,
+                               double groups, double m, double n, double k);
+
 /* Flash attention, forward, of `score_pairs` query-key pairs (all heads share them): 4 x pairs x
  * heads x head_dim FLOPs and the given traffic of queries, keys, values and output. No pairs and no
  * bytes take no time. */

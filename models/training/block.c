@@ -21,6 +21,14 @@
  *     norm of q and k, if any       (1 + 1)(q + v)                (2 + 1)(q + v)
  *     gate x up / plain activation  (2 + 1) f  /  (1 + 1) f       (3 + 2) f  /  (2 + 1) f
  *     attention kernel              2q + 2v                       4q + 4v
+ *     norms behind both, if any     2 x (1 + 1) h                 2 x (2 + 1) h
+ *     norms of latents, if any      (1 + 1)(q_lora + kv_lora)     (2 + 1)(q_lora + kv_lora)
+ *     experts: out and back, k each (1 + k + k + 1) h             (1 + k + k + 1) h
+ *
+ * Experts are one grouped product a projection; each token goes through k of E, and t tokens find
+ * E (1 - (1 - k / E)^t) of them, whose weights are read and whose gradients are written. f is then
+ * the width of all that a token goes through, shared experts included. Latent attention (MLA) makes
+ * keys and values in full, and v is a head's value beside q, its query.
  *
  * fp8 casts: each product's input is read in 2 bytes and written in 1, once more transposed where a
  * weight gradient will want it; each output gradient likewise in the backward. LoRA adds: a read of
@@ -41,10 +49,12 @@
 #include "models/hardware/kernel.h"
 #include "sim/contract.h"
 
-#include <string.h>
-
 #define LOGIT_FORWARD_BYTES 10.0
 #define LOGIT_BACKWARD_BYTES 14.0
+
+/* Of experts, besides their products and activation: choice of experts, sorting of tokens, sending
+ * them out, adding up what comes back. */
+#define EXPERT_KERNELS 4.0
 
 /* A gradient is made for every weight that is trained, and passed on through those that are not. */
 static bool trains_all(const struct training_plan *plan) {
@@ -64,50 +74,79 @@ static enum hardware_precision outer_precision(const struct training_plan *plan)
 /* A linear layer as one rank sees it. */
 struct linear {
     double n, k;
-    double adapters; /* LoRA pairs it carries: one for each projection that is fused in it */
+    double adapters;           /* LoRA pairs it carries: one for each projection fused in it */
+    double experts, per_token; /* the tokens go to per_token each; 1 and 1 without experts */
 };
 
 static struct linear local_linear(const struct training_plan *plan, const struct llm_gemm *gemm) {
     double tp = (double)plan->tp;
-    struct linear linear = {(double)gemm->n, (double)gemm->k, 1.0};
+    struct linear linear = {(double)gemm->n, (double)gemm->k, (double)gemm->projections, 1.0, 1.0};
+    if (gemm->experts > 0) {
+        linear.experts = (double)gemm->experts;
+        linear.per_token = (double)gemm->per_token;
+    }
+    if (gemm->whole)
+        return linear;
     if (gemm->split_columns)
         linear.n /= tp;
     else
         linear.k /= tp;
-    if (strcmp(gemm->name, "qkv") == 0)
-        linear.adapters = 3.0;
-    else if (strcmp(gemm->name, "ffn_up") == 0 && plan->architecture->gated_ffn)
-        linear.adapters = 2.0;
     return linear;
+}
+
+/* A product [m x k][k x n] for every expert that has tokens, `tokens` of them in all before they
+ * are sent to per_token experts each. */
+struct product {
+    double groups, tokens;
+};
+
+static struct product product_of(struct linear linear, double tokens) {
+    if (linear.experts <= 1.0)
+        return (struct product){1.0, tokens};
+    double touched =
+        llm_experts_touched((int64_t)linear.experts, (int64_t)linear.per_token, tokens);
+    return (struct product){touched, tokens * linear.per_token / touched};
+}
+
+static double grouped_s(const struct training_plan *plan, enum hardware_precision precision,
+                        double groups, double m, double n, double k) {
+    return hardware_grouped_gemm_s(&plan->cluster->gpu, precision, groups, m, n, k) /
+           plan->software.matmul_share;
 }
 
 static double linear_forward_s(const struct training_plan *plan, struct linear linear,
                                double tokens) {
-    double seconds = product_s(plan, plan->precision, tokens, linear.n, linear.k);
+    struct product each = product_of(linear, tokens);
     double rank = (double)plan->lora_rank;
-    if (plan->lora_rank > 0) {
+    double seconds = grouped_s(plan, plan->precision, each.groups, each.tokens, linear.n, linear.k);
+    if (plan->lora_rank > 0 && linear.adapters > 0.0) {
         enum hardware_precision precision = outer_precision(plan);
-        seconds += product_s(plan, precision, tokens, linear.adapters * rank, linear.k);
-        seconds += product_s(plan, precision, tokens, linear.n, rank);
+        seconds +=
+            grouped_s(plan, precision, each.groups, each.tokens, linear.adapters * rank, linear.k);
+        seconds += grouped_s(plan, precision, each.groups, each.tokens, linear.n, rank);
     }
     return seconds;
 }
 
 /* Input gradient and weight gradient of one product [m x k][k x n]. */
 static double gradients_s(const struct training_plan *plan, enum hardware_precision precision,
-                          double m, double n, double k) {
-    return product_s(plan, precision, m, k, n) + product_s(plan, precision, k, n, m);
+                          struct product each, double n, double k) {
+    return grouped_s(plan, precision, each.groups, each.tokens, k, n) +
+           grouped_s(plan, precision, each.groups, k, n, each.tokens);
 }
 
 static double linear_backward_s(const struct training_plan *plan, struct linear linear,
                                 double tokens) {
+    struct product each = product_of(linear, tokens);
     double rank = (double)plan->lora_rank;
     if (trains_all(plan))
-        return gradients_s(plan, plan->precision, tokens, linear.n, linear.k);
+        return gradients_s(plan, plan->precision, each, linear.n, linear.k);
+    double inputs = grouped_s(plan, plan->precision, each.groups, each.tokens, linear.k, linear.n);
+    if (linear.adapters == 0.0)
+        return inputs;
     enum hardware_precision precision = outer_precision(plan);
-    return product_s(plan, plan->precision, tokens, linear.k, linear.n) +
-           gradients_s(plan, precision, tokens, linear.adapters * rank, linear.k) +
-           gradients_s(plan, precision, tokens, linear.n, rank);
+    return inputs + gradients_s(plan, precision, each, linear.adapters * rank, linear.k) +
+           gradients_s(plan, precision, each, linear.n, rank);
 }
 
 /* Bytes a token of casts and of adapter sums around one linear layer. */
@@ -115,9 +154,9 @@ static double linear_forward_bytes(const struct training_plan *plan, struct line
     double bytes = 0.0;
     if (plan->precision == HARDWARE_FP8)
         bytes += (trains_all(plan) ? 4.0 : 3.0) * linear.k;
-    if (plan->lora_rank > 0)
+    if (plan->lora_rank > 0 && linear.adapters > 0.0)
         bytes += 3.0 * training_element_bytes(plan) * linear.n;
-    return bytes;
+    return bytes * linear.per_token;
 }
 
 static double linear_backward_bytes(const struct training_plan *plan, struct linear linear) {
@@ -126,15 +165,16 @@ static double linear_backward_bytes(const struct training_plan *plan, struct lin
         bytes += (trains_all(plan) ? 4.0 : 3.0) * linear.n;
     if (plan->lora_rank > 0)
         bytes += 3.0 * training_element_bytes(plan) * linear.adapters * linear.k;
-    return bytes;
+    return bytes * linear.per_token;
 }
 
-/* Bytes a token of the element-wise work of a block, after the table on top. */
-static double elementwise_bytes(const struct training_plan *plan, bool backward) {
+/* Bytes a token of the element-wise work of a block, after the tables on top. */
+static double elementwise_bytes(const struct training_plan *plan, const struct llm_layer_kind *kind,
+                                bool backward) {
     const struct llm_architecture *architecture = plan->architecture;
-    double hidden = (double)architecture->hidden, ffn = (double)architecture->ffn;
-    double rotated =
-        (double)((architecture->heads + architecture->kv_heads) * architecture->head_dim);
+    double hidden = (double)architecture->hidden;
+    double ffn = (double)llm_ffn_columns(architecture, kind);
+    double rotated = (double)(llm_query_columns(architecture) + llm_key_columns(architecture));
     double elements = 8.0 * hidden + 2.0 * rotated;
     if (architecture->qk_norm)
         elements += (backward ? 3.0 : 2.0) * rotated;
@@ -142,24 +182,40 @@ static double elementwise_bytes(const struct training_plan *plan, bool backward)
         elements += (backward ? 5.0 : 3.0) * ffn;
     else
         elements += (backward ? 3.0 : 2.0) * ffn;
+    if (architecture->block_norms == LLM_BLOCK_NORMS_FOUR)
+        elements += (backward ? 6.0 : 4.0) * hidden;
+    if (llm_is_latent(architecture))
+        elements += (backward ? 3.0 : 2.0) *
+                    (double)(architecture->q_lora_rank + architecture->kv_lora_rank);
+    if (kind->moe)
+        elements += (2.0 + 2.0 * (double)architecture->experts_per_token) * hidden;
     return elements * training_element_bytes(plan) / (double)plan->tp;
 }
 
-static double elementwise_kernels(const struct training_plan *plan) {
-    return plan->architecture->qk_norm ? 5.0 : 4.0;
+static double elementwise_kernels(const struct training_plan *plan,
+                                  const struct llm_layer_kind *kind) {
+    const struct llm_architecture *architecture = plan->architecture;
+    double kernels = architecture->qk_norm ? 5.0 : 4.0;
+    if (architecture->block_norms == LLM_BLOCK_NORMS_FOUR)
+        kernels += 2.0;
+    if (llm_is_latent(architecture))
+        kernels += architecture->q_lora_rank > 0 ? 2.0 : 1.0;
+    return kernels + (kind->moe ? EXPERT_KERNELS : 0.0);
 }
 
+/* Queries, keys, values and output, each read or written `accesses` / 2 times. */
 static double attention_bytes(const struct training_plan *plan, double accesses, double tokens) {
-    const struct llm_architecture *architecture = plan->architecture;
-    double width =
-        (double)((architecture->heads + architecture->kv_heads) * architecture->head_dim);
+    const struct llm_architecture *a = plan->architecture;
+    double width = (double)(llm_query_columns(a) + llm_key_columns(a) + llm_value_columns(a) +
+                            llm_expanded_value_columns(a)) /
+                   2.0;
     return accesses * width * tokens * training_element_bytes(plan) / (double)plan->tp;
 }
 
 static double attention_forward_s(const struct training_plan *plan, const struct llm_batch *batch) {
     double heads = (double)plan->architecture->heads / (double)plan->tp;
     return hardware_attention_s(&plan->cluster->gpu, batch->score_pairs, heads,
-                                (double)plan->architecture->head_dim,
+                                llm_score_width(plan->architecture),
                                 attention_bytes(plan, 2.0, batch->tokens)) /
            plan->software.matmul_share;
 }
@@ -168,7 +224,7 @@ static double attention_backward_s(const struct training_plan *plan,
                                    const struct llm_batch *batch) {
     double heads = (double)plan->architecture->heads / (double)plan->tp;
     return hardware_attention_backward_s(&plan->cluster->gpu, batch->score_pairs, heads,
-                                         (double)plan->architecture->head_dim,
+                                         llm_score_width(plan->architecture),
                                          attention_bytes(plan, 4.0, batch->tokens)) /
            plan->software.matmul_share;
 }
@@ -188,13 +244,14 @@ static double recompute_s(const struct training_plan *plan, double all_s,
 }
 
 static void layer(const struct training_plan *plan, const struct llm_batch *batch,
-                  struct training_block *block) {
+                  const struct llm_layer_kind *kind, struct training_block *block) {
     const struct hardware_gpu *gpu = &plan->cluster->gpu;
     struct llm_gemm gemms[LLM_LAYER_GEMMS];
     double products_s = 0.0, gradient_products_s = 0.0;
-    double bytes = elementwise_bytes(plan, false), gradient_bytes = elementwise_bytes(plan, true);
-    llm_layer_gemms(plan->architecture, gemms);
-    for (int i = 0; i < LLM_LAYER_GEMMS; i++) {
+    double bytes = elementwise_bytes(plan, kind, false);
+    double gradient_bytes = elementwise_bytes(plan, kind, true);
+    int count = llm_layer_gemms(plan->architecture, kind, gemms);
+    for (int i = 0; i < count; i++) {
         struct linear linear = local_linear(plan, &gemms[i]);
         products_s += linear_forward_s(plan, linear, batch->tokens);
         bytes += linear_forward_bytes(plan, linear);
@@ -203,7 +260,7 @@ static void layer(const struct training_plan *plan, const struct llm_batch *batc
         gradient_products_s += linear_backward_s(plan, linear, batch->tokens);
         gradient_bytes += linear_backward_bytes(plan, linear);
     }
-    double kernels = elementwise_kernels(plan);
+    double kernels = elementwise_kernels(plan, kind);
     double rest_s =
         attention_forward_s(plan, batch) + hardware_memory_s(gpu, bytes * batch->tokens, kernels);
     *block = (struct training_block){.forward_s = products_s + rest_s};
@@ -248,13 +305,12 @@ static void head(const struct training_plan *plan, const struct llm_batch *batch
 }
 
 void training_block_compute(const struct training_plan *plan, const struct llm_batch *batch,
-                            enum training_part part, struct training_block *block) {
+                            const struct training_segment *segment, struct training_block *block) {
     CONTRACT(plan->software.matmul_share > 0.0, "software reaches some share of the rate");
-    CONTRACT(part != TRAINING_PARTS, "not a part of a model");
-    if (part == TRAINING_EMBEDDING)
+    if (segment->part == TRAINING_EMBEDDING)
         embedding(plan, batch, block);
-    else if (part == TRAINING_LAYER)
-        layer(plan, batch, block);
+    else if (segment->part == TRAINING_LAYER)
+        layer(plan, batch, &segment->kind, block);
     else
         head(plan, batch, block);
 }

@@ -17,6 +17,6 @@ struct training_block {
 };
 
 void training_block_compute(const struct training_plan *plan, const struct llm_batch *batch,
-                            enum training_part part, struct training_block *block);
+                            const struct training_segment *segment, struct training_block *block);
 
 #endif

@@ -9,6 +9,10 @@
  *     norm of queries and keys, if any      q + v
  *     gate, up and their product            3f        (plain activation: input and output, 2f)
  *
+ *     norms behind both, if any             2h
+ *     latents and their norms, if any       2 (q_lora + kv_lora) + rope
+ *     experts: inputs and outputs, k each   2k h  (f is the width of all that a token goes through)
+ *
  * all divided by tp, the norms by sequence parallelism. That is Korthikanti et al. ("Reducing
  * activation recomputation in large transformer models", 2022) without dropout and score matrices.
  * Selective recomputation keeps the outputs of the matrix products, 2h + q + 2v + 2f (f) elements;
@@ -62,19 +66,36 @@ void training_footprint(const struct training_plan *plan, struct training_footpr
 
 /* ---- whole blocks -------------------------------------------------------------------------- */
 
-typedef double part_count(const struct training_plan *plan, enum training_part part);
+typedef double segment_count(const struct training_plan *plan,
+                             const struct training_segment *segment);
+
+/* Parameters of the largest layer, and of embedding and head. */
+struct part_sizes {
+    double embedding, layer, head;
+};
+
+static struct part_sizes sizes_of(const struct training_plan *plan, segment_count *count) {
+    struct training_segment segments[TRAINING_SEGMENTS];
+    int segment_total = training_segments(plan, segments);
+    struct part_sizes sizes = {.embedding = count(plan, &segments[0]),
+                               .head = count(plan, &segments[segment_total - 1])};
+    for (int i = 1; i < segment_total - 1; i++)
+        sizes.layer = fmax(sizes.layer, count(plan, &segments[i]));
+    return sizes;
+}
 
 /* Bytes in full, on one tensor-parallel rank, of a block and its larger neighbour. */
-static double pair_inside_bytes(const struct training_plan *plan, part_count *count) {
-    double layer = count(plan, TRAINING_LAYER);
-    double ends = fmax(count(plan, TRAINING_EMBEDDING), count(plan, TRAINING_HEAD));
-    return training_element_bytes(plan) * (layer + fmax(layer, ends)) / (double)plan->tp;
+static double pair_inside_bytes(const struct training_plan *plan, segment_count *count) {
+    struct part_sizes sizes = sizes_of(plan, count);
+    double ends = fmax(sizes.embedding, sizes.head);
+    return training_element_bytes(plan) * (sizes.layer + fmax(sizes.layer, ends)) /
+           (double)plan->tp;
 }
 
 /* The same while the head computes. */
-static double pair_head_bytes(const struct training_plan *plan, part_count *count) {
-    return training_element_bytes(plan) *
-           (count(plan, TRAINING_LAYER) + count(plan, TRAINING_HEAD)) / (double)plan->tp;
+static double pair_head_bytes(const struct training_plan *plan, segment_count *count) {
+    struct part_sizes sizes = sizes_of(plan, count);
+    return training_element_bytes(plan) * (sizes.layer + sizes.head) / (double)plan->tp;
 }
 
 static bool sharded(const struct training_plan *plan, enum training_sharded from) {
@@ -84,29 +105,36 @@ static bool sharded(const struct training_plan *plan, enum training_sharded from
 /* ---- activations --------------------------------------------------------------------------- */
 
 struct widths {
-    double hidden, queries, key_values, ffn; /* elements a token */
+    double hidden, queries, key_values, ffn; /* elements a token; key_values: the mean of both */
     double head_normed;                      /* inputs of the norms of queries and keys */
     double products, ffn_kept;               /* ffn-wide: before the activation; kept in all */
+    double norms_behind;                     /* inputs of norms behind attention and feed-forward */
+    double latents, latent_norms;            /* outputs of the products down, and of their norms */
+    double sent;                             /* tokens sent to experts: hidden each */
 };
 
-static struct widths widths_of(const struct llm_architecture *architecture) {
-    double queries = (double)(architecture->heads * architecture->head_dim);
-    double key_values = (double)(architecture->kv_heads * architecture->head_dim);
+static struct widths widths_of(const struct llm_architecture *a, const struct llm_layer_kind *kind) {
+    double queries = (double)llm_query_columns(a), keys = (double)llm_key_columns(a);
+    double ranks = (double)(a->q_lora_rank + a->kv_lora_rank);
     return (struct widths){
-        .hidden = (double)architecture->hidden,
-        .queries = queries,
-        .key_values = key_values,
-        .head_normed = architecture->qk_norm ? queries + key_values : 0.0,
-        .ffn = (double)architecture->ffn,
-        .products = architecture->gated_ffn ? 2.0 : 1.0,
-        .ffn_kept = architecture->gated_ffn ? 3.0 : 2.0,
+        .hidden = (double)a->hidden,
+        .queries = (queries + (double)llm_value_columns(a)) / 2.0,
+        .key_values = (keys + (double)llm_expanded_value_columns(a)) / 2.0,
+        .head_normed = a->qk_norm ? queries + keys : 0.0,
+        .ffn = (double)llm_ffn_columns(a, kind),
+        .products = a->gated_ffn ? 2.0 : 1.0,
+        .ffn_kept = a->gated_ffn ? 3.0 : 2.0,
+        .norms_behind = a->block_norms == LLM_BLOCK_NORMS_FOUR ? 2.0 * (double)a->hidden : 0.0,
+        .latents = ranks + (double)a->rope_head_dim,
+        .latent_norms = ranks,
+        .sent = kind->moe ? (double)(a->experts_per_token * a->hidden) : 0.0,
     };
 }
 
 /* A block without recomputation. */
 static double block_elements(const struct widths *w) {
     return 4.0 * w->hidden + 2.0 * w->queries + 2.0 * w->key_values + w->head_normed +
-           w->ffn_kept * w->ffn;
+           w->ffn_kept * w->ffn + w->norms_behind + w->latents + w->latent_norms + 2.0 * w->sent;
 }
 
 static double kept_elements(const struct training_plan *plan, const struct widths *w) {
@@ -114,7 +142,8 @@ static double kept_elements(const struct training_plan *plan, const struct width
     case TRAINING_RECOMPUTE_NONE:
         return block_elements(w);
     case TRAINING_RECOMPUTE_SELECTIVE:
-        return 2.0 * w->hidden + w->queries + 2.0 * w->key_values + w->products * w->ffn;
+        return 2.0 * w->hidden + w->queries + 2.0 * w->key_values + w->products * w->ffn +
+               w->latents + w->sent;
     case TRAINING_RECOMPUTE_FULL:
         return w->hidden;
     }
@@ -122,9 +151,35 @@ static double kept_elements(const struct training_plan *plan, const struct width
     return 0.0;
 }
 
+/* ---- over the layers ------------------------------------------------------------------------- */
+
+/* What a kind of layer makes that matters at a peak, elements a token. */
+struct layer_peaks {
+    double kept;    /* of all layers, until the backward */
+    double again;   /* the most that a block makes again and has in flight beside it */
+    double forward; /* the widest point of a forward without gradients */
+};
+
+static struct layer_peaks peaks_of(const struct training_plan *plan) {
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
+    struct layer_peaks peaks = {0};
+    int count = llm_layer_kinds(plan->architecture, kinds);
+    for (int i = 0; i < count; i++) {
+        struct widths w = widths_of(plan->architecture, &kinds[i]);
+        double kept = kept_elements(plan, &w);
+        double again = block_elements(&w) - kept, in_flight = w.hidden + w.products * w.ffn;
+        double attention = 2.0 * w.queries + 2.0 * w.key_values;
+        double widest = fmax(attention, w.ffn_kept * w.ffn + 2.0 * w.sent);
+        peaks.kept += kept * (double)kinds[i].count;
+        peaks.again = fmax(peaks.again, again + in_flight);
+        peaks.forward = fmax(peaks.forward, widest);
+    }
+    return peaks;
+}
+
 /* The input of a column-parallel product, gathered from all ranks. */
-static double gathered_input(const struct training_plan *plan, const struct widths *w) {
-    return plan->tp > 1 ? w->hidden : 0.0;
+static double gathered_input(const struct training_plan *plan) {
+    return plan->tp > 1 ? (double)plan->architecture->hidden : 0.0;
 }
 
 static double activation_bytes(const struct training_plan *plan, const struct llm_batch *batch,
@@ -155,18 +210,16 @@ static struct training_working_set larger(struct training_working_set a,
  * feed-forward makes of it. At the head: the final norm's input and output. */
 void training_forward_working_set(const struct training_plan *plan, const struct llm_batch *batch,
                                   struct training_working_set *set) {
-    struct widths w = widths_of(plan->architecture);
-    double attention = 2.0 * w.queries + 2.0 * w.key_values;
-    double widest = fmax(attention, w.ffn_kept * w.ffn);
-    double whole_input = gathered_input(plan, &w);
+    double hidden = (double)plan->architecture->hidden, whole_input = gathered_input(plan);
+    double widest = peaks_of(plan).forward;
     struct training_working_set inside = {
-        .activations = activation_bytes(plan, batch, 2.0 * w.hidden + widest, whole_input)};
+        .activations = activation_bytes(plan, batch, 2.0 * hidden + widest, whole_input)};
     struct training_working_set at_head = {
-        .activations = activation_bytes(plan, batch, 2.0 * w.hidden, whole_input),
+        .activations = activation_bytes(plan, batch, 2.0 * hidden, whole_input),
         .logits = logit_bytes(plan, batch, LOGIT_FORWARD_BYTES)};
     if (sharded(plan, TRAINING_SHARDED_WEIGHTS)) {
-        inside.gathered = pair_inside_bytes(plan, training_part_parameters);
-        at_head.gathered = pair_head_bytes(plan, training_part_parameters);
+        inside.gathered = pair_inside_bytes(plan, training_segment_parameters);
+        at_head.gathered = pair_head_bytes(plan, training_segment_parameters);
     }
     *set = larger(inside, at_head);
 }
@@ -174,24 +227,21 @@ void training_forward_working_set(const struct training_plan *plan, const struct
 void training_update_working_set(const struct training_plan *plan, const struct llm_batch *batch,
                                  struct training_working_set *set) {
     CONTRACT(plan->trained, "a frozen model is not updated");
-    struct widths w = widths_of(plan->architecture);
-    double kept = kept_elements(plan, &w), all_kept = kept * (double)plan->architecture->layers;
-    double again = block_elements(&w) - kept;
-    double in_flight = w.hidden + w.products * w.ffn;
-    double whole_input = gathered_input(plan, &w);
+    struct layer_peaks peaks = peaks_of(plan);
+    double hidden = (double)plan->architecture->hidden, whole_input = gathered_input(plan);
     struct training_working_set inside = {
-        .activations = activation_bytes(plan, batch, all_kept + again + in_flight, whole_input)};
+        .activations = activation_bytes(plan, batch, peaks.kept + peaks.again, whole_input)};
     struct training_working_set at_head = {
-        .activations = activation_bytes(plan, batch, all_kept + 2.0 * w.hidden, whole_input),
+        .activations = activation_bytes(plan, batch, peaks.kept + 2.0 * hidden, whole_input),
         .logits = logit_bytes(plan, batch, LOGIT_UPDATE_BYTES)};
     if (sharded(plan, TRAINING_SHARDED_WEIGHTS)) {
-        inside.gathered += pair_inside_bytes(plan, training_part_parameters);
-        at_head.gathered += pair_head_bytes(plan, training_part_parameters);
+        inside.gathered += pair_inside_bytes(plan, training_segment_parameters);
+        at_head.gathered += pair_head_bytes(plan, training_segment_parameters);
     }
     if (sharded(plan, TRAINING_SHARDED_GRADIENTS)) {
-        inside.gathered += pair_inside_bytes(plan, training_part_trained_parameters);
+        inside.gathered += pair_inside_bytes(plan, training_segment_trained_parameters);
         at_head.gathered += training_element_bytes(plan) *
-                            training_part_trained_parameters(plan, TRAINING_HEAD) /
+                            sizes_of(plan, training_segment_trained_parameters).head /
                             (double)plan->tp;
     }
     *set = larger(inside, at_head);

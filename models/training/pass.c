@@ -23,13 +23,8 @@
 
 /* Collectives of reduced or gathered activations between tensor-parallel ranks: a pair around
  * attention and a pair around the feed-forward; one after the embedding, one before the head. */
-static const double tensor_collectives[TRAINING_PARTS] = {
+static const double tensor_collectives[] = {
     [TRAINING_EMBEDDING] = 1.0, [TRAINING_LAYER] = 4.0, [TRAINING_HEAD] = 1.0};
-
-/* Blocks of each part that follow one another. */
-static int64_t part_blocks(const struct training_plan *plan, enum training_part part) {
-    return part == TRAINING_LAYER ? plan->architecture->layers : 1;
-}
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
@@ -70,56 +65,60 @@ static bool shards_weights(const struct training_plan *plan) {
 }
 
 static double gather_s(const struct training_plan *plan, struct network_group group,
-                       enum training_part part) {
+                       const struct training_segment *segment) {
     if (!shards_weights(plan))
         return 0.0;
-    return data_collective_s(plan, group, NETWORK_ALL_GATHER, training_part_parameters(plan, part));
+    return data_collective_s(plan, group, NETWORK_ALL_GATHER,
+                             training_segment_parameters(plan, segment));
 }
 
 static double reduce_s(const struct training_plan *plan, struct network_group group,
-                       enum training_part part) {
+                       const struct training_segment *segment) {
     enum network_collective kind =
         plan->zero_stage == 0 ? NETWORK_ALL_REDUCE : NETWORK_REDUCE_SCATTER;
-    return data_collective_s(plan, group, kind, training_part_trained_parameters(plan, part));
+    return data_collective_s(plan, group, kind, training_segment_trained_parameters(plan, segment));
 }
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/* What each part computes and communicates in one micro-batch. */
+/* What each segment computes and communicates in one micro-batch. */
 struct pass {
-    struct training_block blocks[TRAINING_PARTS];
-    double tensor_s[TRAINING_PARTS]; /* tensor-parallel collectives of one direction */
-    struct network_group data;       /* the data-parallel ranks */
+    int count;
+    struct training_segment segments[TRAINING_SEGMENTS];
+    struct training_block blocks[TRAINING_SEGMENTS];
+    double tensor_s[TRAINING_SEGMENTS]; /* tensor-parallel collectives of one direction */
+    struct network_group data;          /* the data-parallel ranks */
 };
 
 static void pass_make(const struct training_plan *plan, const struct llm_batch *batch,
                       struct pass *pass) {
     double collective_s = tensor_collective_s(plan, batch);
     pass->data = data_group(plan);
-    for (int part = 0; part < TRAINING_PARTS; part++) {
-        training_block_compute(plan, batch, (enum training_part)part, &pass->blocks[part]);
-        pass->tensor_s[part] = tensor_collectives[part] * collective_s;
+    pass->count = training_segments(plan, pass->segments);
+    for (int i = 0; i < pass->count; i++) {
+        training_block_compute(plan, batch, &pass->segments[i], &pass->blocks[i]);
+        pass->tensor_s[i] = tensor_collectives[pass->segments[i].part] * collective_s;
     }
 }
 
-static double stages_s(const struct training_plan *plan, const struct training_stage *stages) {
-    return shards_weights(plan) ? training_overlap_gathered_s(stages, TRAINING_PARTS)
-                                : training_overlap_reduced_s(stages, TRAINING_PARTS);
+static double stages_s(const struct training_plan *plan, const struct training_stage *stages,
+                       int count) {
+    return shards_weights(plan) ? training_overlap_gathered_s(stages, count)
+                                : training_overlap_reduced_s(stages, count);
 }
 
 static void add_forward(const struct training_plan *plan, const struct pass *pass,
                         struct training_cost *cost) {
-    struct training_stage stages[TRAINING_PARTS];
-    for (int i = 0; i < TRAINING_PARTS; i++) {
-        enum training_part part = (enum training_part)i;
-        int64_t blocks = part_blocks(plan, part);
-        double forward_s = pass->blocks[part].forward_s;
-        stages[i] = (struct training_stage){.blocks = blocks,
-                                            .compute_s = forward_s + pass->tensor_s[part],
-                                            .gather_s = gather_s(plan, pass->data, part)};
-        cost->compute_s += (double)blocks * forward_s;
+    struct training_stage stages[TRAINING_SEGMENTS];
+    for (int i = 0; i < pass->count; i++) {
+        const struct training_segment *segment = &pass->segments[i];
+        double forward_s = pass->blocks[i].forward_s;
+        stages[i] = (struct training_stage){.blocks = segment->blocks,
+                                            .compute_s = forward_s + pass->tensor_s[i],
+                                            .gather_s = gather_s(plan, pass->data, segment)};
+        cost->compute_s += (double)segment->blocks * forward_s;
     }
-    cost->total_s += stages_s(plan, stages);
+    cost->total_s += stages_s(plan, stages, pass->count);
 }
 
 /* Directions in which a block's tensor-parallel collectives run in a backward: its own, and the
@@ -131,20 +130,20 @@ static double backward_directions(const struct training_plan *plan, enum trainin
 
 static void add_backward(const struct training_plan *plan, const struct pass *pass, bool reduce,
                          struct training_cost *cost) {
-    struct training_stage stages[TRAINING_PARTS];
-    for (int i = 0; i < TRAINING_PARTS; i++) {
-        enum training_part part = (enum training_part)(TRAINING_PARTS - 1 - i);
-        int64_t blocks = part_blocks(plan, part);
-        double backward_s = pass->blocks[part].backward_s + pass->blocks[part].recompute_s;
-        double tensor_s = backward_directions(plan, part) * pass->tensor_s[part];
-        double reduction_s = reduce ? reduce_s(plan, pass->data, part) : 0.0;
-        stages[i] = (struct training_stage){.blocks = blocks,
+    struct training_stage stages[TRAINING_SEGMENTS];
+    for (int i = 0; i < pass->count; i++) {
+        int from_end = pass->count - 1 - i;
+        const struct training_segment *segment = &pass->segments[from_end];
+        double backward_s = pass->blocks[from_end].backward_s + pass->blocks[from_end].recompute_s;
+        double tensor_s = backward_directions(plan, segment->part) * pass->tensor_s[from_end];
+        double reduction_s = reduce ? reduce_s(plan, pass->data, segment) : 0.0;
+        stages[i] = (struct training_stage){.blocks = segment->blocks,
                                             .compute_s = backward_s + tensor_s,
-                                            .gather_s = gather_s(plan, pass->data, part),
+                                            .gather_s = gather_s(plan, pass->data, segment),
                                             .reduce_s = reduction_s};
-        cost->compute_s += (double)blocks * backward_s;
+        cost->compute_s += (double)segment->blocks * backward_s;
     }
-    cost->total_s += stages_s(plan, stages);
+    cost->total_s += stages_s(plan, stages, pass->count);
 }
 
 static void add_host(struct training_cost *cost, double host_s) {
@@ -167,13 +166,24 @@ static double tensor_bytes(const struct training_plan *plan, const struct llm_ba
 static double attention_flops(const struct training_plan *plan, const struct llm_batch *batch) {
     const struct llm_architecture *architecture = plan->architecture;
     return 4.0 * batch->score_pairs *
-           (double)(architecture->heads * architecture->head_dim * architecture->layers);
+           ((double)architecture->heads * llm_score_width(architecture) *
+            (double)architecture->layers);
+}
+
+/* Weights of adapters that a token is multiplied with: of the experts, those it goes through. */
+static double adapter_weights(const struct training_plan *plan) {
+    const struct llm_architecture *a = plan->architecture;
+    double all = (double)llm_lora_parameters(a, plan->lora_rank);
+    double idle = (double)(a->moe_layers * (a->experts - a->experts_per_token));
+    double expert =
+        (double)plan->lora_rank * (a->gated_ffn ? 3.0 : 2.0) * (double)(a->hidden + a->moe_ffn);
+    return all - idle * expert;
 }
 
 static double adapter_flops(const struct training_plan *plan, const struct llm_batch *batch) {
     if (plan->lora_rank == 0)
         return 0.0;
-    return 2.0 * batch->tokens * (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
+    return 2.0 * batch->tokens * adapter_weights(plan);
 }
 
 static double forward_flops(const struct training_plan *plan, const struct llm_batch *batch) {
@@ -190,8 +200,7 @@ static double backward_flops(const struct training_plan *plan, const struct llm_
 }
 
 static double recompute_flops(const struct training_plan *plan, const struct llm_batch *batch) {
-    double matrices = (double)plan->architecture->layers *
-                      (double)llm_layer_matrix_parameters(plan->architecture);
+    double matrices = (double)llm_matrix_parameters(plan->architecture);
     switch (plan->recompute) {
     case TRAINING_RECOMPUTE_NONE:
         return 0.0;

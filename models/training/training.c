@@ -41,44 +41,61 @@ bool training_offloads_parameters(const struct training_plan *plan) {
            plan->offload == TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS;
 }
 
-/* The adapters of one block; a rank of 0 has none. */
-static double layer_adapters(const struct training_plan *plan) {
-    if (plan->lora_rank == 0)
-        return 0.0;
-    return (double)llm_lora_parameters(plan->architecture, plan->lora_rank) /
-           (double)plan->architecture->layers;
+int training_segments(const struct training_plan *plan,
+                      struct training_segment segments[TRAINING_SEGMENTS]) {
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
+    int kind_count = llm_layer_kinds(plan->architecture, kinds), count = 0;
+    segments[count++] = (struct training_segment){.part = TRAINING_EMBEDDING, .blocks = 1};
+    for (int i = 0; i < kind_count; i++)
+        segments[count++] = (struct training_segment){TRAINING_LAYER, kinds[i], kinds[i].count};
+    segments[count++] = (struct training_segment){.part = TRAINING_HEAD, .blocks = 1};
+    return count;
 }
 
-double training_part_parameters(const struct training_plan *plan, enum training_part part) {
+/* The adapters of one block; a rank of 0 has none. */
+static double layer_adapters(const struct training_plan *plan, const struct llm_layer_kind *kind) {
+    return (double)llm_layer_lora_parameters(plan->architecture, kind, plan->lora_rank);
+}
+
+/* What is left for the head: the final norm, and a projection that is not tied. */
+static double head_parameters(const struct training_plan *plan) {
     const struct llm_architecture *architecture = plan->architecture;
-    double embedding = (double)llm_embedding_parameters(architecture);
-    double layer = (double)llm_layer_parameters(architecture);
-    switch (part) {
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
+    int64_t rest =
+        llm_parameters(architecture, plan->head) - llm_embedding_parameters(architecture);
+    int count = llm_layer_kinds(architecture, kinds);
+    for (int i = 0; i < count; i++)
+        rest -= kinds[i].count * llm_layer_parameters(architecture, &kinds[i]);
+    return (double)rest;
+}
+
+double training_segment_parameters(const struct training_plan *plan,
+                                   const struct training_segment *segment) {
+    switch (segment->part) {
     case TRAINING_EMBEDDING:
-        return embedding;
+        return (double)llm_embedding_parameters(plan->architecture);
     case TRAINING_LAYER:
-        return layer + layer_adapters(plan);
-    case TRAINING_HEAD: /* what is left: the final norm, and the head unless it is tied */
-        return (double)llm_parameters(architecture, plan->head) - embedding -
-               (double)architecture->layers * layer;
-    case TRAINING_PARTS:
-        break;
+        return (double)llm_layer_parameters(plan->architecture, &segment->kind) +
+               layer_adapters(plan, &segment->kind);
+    case TRAINING_HEAD:
+        return head_parameters(plan);
     }
     CONTRACT(false, "not a part of a model");
     return 0.0;
 }
 
-double training_part_trained_parameters(const struct training_plan *plan, enum training_part part) {
+double training_segment_trained_parameters(const struct training_plan *plan,
+                                           const struct training_segment *segment) {
     if (!plan->trained)
         return 0.0;
     if (plan->lora_rank == 0)
-        return training_part_parameters(plan, part);
-    return part == TRAINING_LAYER ? layer_adapters(plan) : 0.0;
+        return training_segment_parameters(plan, segment);
+    return segment->part == TRAINING_LAYER ? layer_adapters(plan, &segment->kind) : 0.0;
 }
 
 double training_parameters(const struct training_plan *plan) {
     return (double)llm_parameters(plan->architecture, plan->head) +
-           (double)plan->architecture->layers * layer_adapters(plan);
+           (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
 }
 
 double training_trained_parameters(const struct training_plan *plan) {

@@ -59,14 +59,28 @@ const char *training_offload_name(enum training_offload offload);
 bool training_offloads_optimizer(const struct training_plan *plan);
 bool training_offloads_parameters(const struct training_plan *plan);
 
-/* The three kinds of block that a pass goes through: the embedding, `layers` equal ones, and the
- * head with the final norm. A tied head owns no weights of its own. */
-enum training_part { TRAINING_EMBEDDING, TRAINING_LAYER, TRAINING_HEAD, TRAINING_PARTS };
+/* The blocks that a pass goes through: the embedding, the layers (equal ones of each kind follow
+ * one another), and the head with the final norm. A tied head owns no weights of its own. */
+enum training_part { TRAINING_EMBEDDING, TRAINING_LAYER, TRAINING_HEAD };
 
-/* Parameters of one block of a kind, adapters included, over all its tensor-parallel ranks; and how
- * many of them are trained (all, the adapters of a LoRA, or none of a frozen model). */
-double training_part_parameters(const struct training_plan *plan, enum training_part part);
-double training_part_trained_parameters(const struct training_plan *plan, enum training_part part);
+struct training_segment {
+    enum training_part part;
+    struct llm_layer_kind kind; /* of layers */
+    int64_t blocks;
+};
+
+#define TRAINING_SEGMENTS (LLM_LAYER_KINDS + 2)
+
+/* The segments in the order of a forward pass; returns how many there are. */
+int training_segments(const struct training_plan *plan,
+                      struct training_segment segments[TRAINING_SEGMENTS]);
+
+/* Parameters of one block of a segment, adapters included, over all its tensor-parallel ranks; and
+ * how many of them are trained (all, the adapters of a LoRA, or none of a frozen model). */
+double training_segment_parameters(const struct training_plan *plan,
+                                   const struct training_segment *segment);
+double training_segment_trained_parameters(const struct training_plan *plan,
+                                           const struct training_segment *segment);
 
 /* The same over the whole model. */
 double training_parameters(const struct training_plan *plan);
