@@ -332,6 +332,7 @@ static void decode(struct generation_batch *batch) {
         (double)batch->context_tokens * count + (double)n * (count * (count - 1.0) / 2.0);
     batch->elapsed_s += count * cost->base_s + cost->kv_token_s * context;
     count_decoding(batch, iterations, n, context);
+    batch->expert_bytes += count * generation_expert_bytes(batch->plan, (double)n);
     generation_kv_cache_advance(&batch->cache, iterations);
     batch->context_tokens += n * iterations;
 }
@@ -353,6 +354,8 @@ static void mixed(struct generation_batch *batch, const struct step *step) {
     double context = (double)(batch->context_tokens + step->follower_context);
     batch->elapsed_s += step_s(batch, step, sequences, context);
     count_decoding(batch, 1, sequences, context);
+    batch->expert_bytes +=
+        generation_expert_bytes(batch->plan, (double)(sequences + step->prefill_tokens));
     batch->prefilled_tokens += (uint64_t)step->prefill_tokens;
     batch->decoded_tokens += (uint64_t)step->prompts_finished;
     batch->pairs += step->prefill_pairs;
@@ -399,7 +402,7 @@ void generation_batch_outcome(const struct generation_batch *batch,
         .preemptions = batch->preemptions,
         .spans = batch->spans,
         .flops = llm_forward_flops(plan->architecture, LLM_HEAD_VOCABULARY, &work),
-        .bytes = (double)batch->iterations * generation_weight_bytes(plan) +
+        .bytes = (double)batch->iterations * generation_weight_bytes(plan) + batch->expert_bytes +
                  batch->context_reads * generation_kv_token_bytes(plan),
     };
 }

@@ -78,6 +78,7 @@ struct generation_batch {
     uint64_t iterations, prefilled_tokens, decoded_tokens, decode_steps, preemptions, spans;
     double context_reads; /* tokens of context that decoded tokens attended to */
     double pairs;         /* query-key pairs of all tokens */
+    double expert_bytes;  /* of experts' weights, see generation/iteration.h */
 };
 
 /* Bytes of the arrays of a batch of `count` requests, and their places in a block of that size

@@ -95,17 +95,27 @@ static double linear_s(const struct generation_plan *plan, double tokens) {
     return seconds;
 }
 
+/* A narrow embedding is brought to hidden and back for the head. */
+static double width_s(const struct generation_plan *plan, double tokens, double logits) {
+    const struct llm_architecture *model = plan->architecture;
+    double width = (double)model->embedding_width, hidden = (double)model->hidden;
+    enum hardware_precision precision = head_precision(plan);
+    return hardware_gemm_s(&plan->cluster->gpu, precision, tokens, hidden, width) +
+           hardware_gemm_s(&plan->cluster->gpu, precision, logits, width, hidden);
+}
+
 static double head_s(const struct generation_plan *plan, double logits) {
     return hardware_gemm_s(&plan->cluster->gpu, head_precision(plan), logits,
                            (double)plan->architecture->vocab / plan->tp,
-                           (double)plan->architecture->hidden);
+                           (double)llm_embedding_width(plan->architecture));
 }
 
 /* Traffic of a token through one layer's small kernels. The norms are done in full by every GPU:
- * each reads the residual and the layer's output, writes the sum and the normed values; norms behind
- * attention and feed-forward read and write once more. The rotary embedding reads and writes queries
- * and keys (of latent attention, its rotated part alone, with the norms of the latents). The
- * activation reads gate and up, writes one. Tokens are sent to their experts and added up again. */
+ * each reads the residual and the layer's output, writes the sum and the normed values; norms
+ * behind attention and feed-forward read and write once more. The rotary embedding reads and writes
+ * queries and keys (of latent attention, its rotated part alone, with the norms of the latents).
+ * The activation reads gate and up, writes one. Tokens are sent to their experts and added up
+ * again. */
 static double small_token_bytes(const struct generation_plan *plan,
                                 const struct llm_layer_kind *kind) {
     const struct llm_architecture *model = plan->architecture;
@@ -118,8 +128,8 @@ static double small_token_bytes(const struct generation_plan *plan,
     if (model->block_norms == LLM_BLOCK_NORMS_FOUR)
         norms += 2.0 * 2.0 * hidden;
     if (llm_is_latent(model)) {
-        queries = (double)(model->heads * model->rope_head_dim) / plan->tp +
-                  (double)model->q_lora_rank;
+        queries =
+            (double)(model->heads * model->rope_head_dim) / plan->tp + (double)model->q_lora_rank;
         keys = (double)(model->rope_head_dim + model->kv_lora_rank);
     }
     double sent = kind->moe ? 2.0 * (1.0 + (double)model->experts_per_token) * hidden : 0.0;
@@ -141,10 +151,10 @@ static double small_s(const struct generation_plan *plan, double tokens) {
     int count = llm_layer_kinds(plan->architecture, kinds);
     double seconds = 0.0;
     for (int i = 0; i < count; i++)
-        seconds += (double)kinds[i].count *
-                   hardware_memory_s(&plan->cluster->gpu,
-                                     tokens * small_token_bytes(plan, &kinds[i]),
-                                     small_kernels(plan, &kinds[i]));
+        seconds +=
+            (double)kinds[i].count * hardware_memory_s(&plan->cluster->gpu,
+                                                       tokens * small_token_bytes(plan, &kinds[i]),
+                                                       small_kernels(plan, &kinds[i]));
     return seconds;
 }
 
@@ -177,39 +187,46 @@ static double prefill_attention_s(const struct generation_plan *plan, double tok
 static double common_s(const struct generation_plan *plan, double tokens, double logits) {
     double host_s = plan->iteration_host_s + logits * plan->sequence_host_s;
     return host_s + linear_s(plan, tokens) + head_s(plan, logits) + small_s(plan, tokens) +
-           collectives_s(plan, tokens, logits);
+           collectives_s(plan, tokens, logits) + width_s(plan, tokens, logits);
 }
 
 double generation_kv_token_bytes(const struct generation_plan *plan) {
     return llm_kv_bytes_per_token(plan->architecture, ELEMENT_BYTES) / kv_split(plan);
 }
 
-/* Matrices of a layer that an iteration of so many tokens reads. */
-static double matrices_read(const struct generation_plan *plan, const struct llm_layer_kind *kind,
-                            double tokens) {
+/* Matrices of a layer: those that every token goes through, or of one expert. */
+static double matrices(const struct generation_plan *plan, const struct llm_layer_kind *kind,
+                       bool of_expert) {
     struct llm_gemm gemms[LLM_LAYER_GEMMS];
     int count = llm_layer_gemms(plan->architecture, kind, gemms);
-    double matrices = 0.0;
-    for (int i = 0; i < count; i++) {
-        double copies = gemms[i].experts == 0 ? 1.0
-                                              : llm_experts_touched(gemms[i].experts,
-                                                                    gemms[i].per_token, tokens);
-        matrices += copies * (double)gemms[i].n * (double)gemms[i].k;
-    }
-    return matrices;
+    double sum = 0.0;
+    for (int i = 0; i < count; i++)
+        if ((gemms[i].experts > 0) == of_expert)
+            sum += (double)gemms[i].n * (double)gemms[i].k;
+    return sum;
 }
 
-double generation_weight_bytes(const struct generation_plan *plan, double tokens) {
-    const struct llm_architecture *model = plan->architecture;
+static double layers_bytes(const struct generation_plan *plan, bool of_expert) {
     struct llm_layer_kind kinds[LLM_LAYER_KINDS];
-    int count = llm_layer_kinds(model, kinds);
-    double layers = 0.0;
+    int count = llm_layer_kinds(plan->architecture, kinds);
+    double sum = 0.0;
     for (int i = 0; i < count; i++)
-        layers += (double)kinds[i].count * matrices_read(plan, &kinds[i], tokens);
-    layers *= hardware_precision_bytes(plan->precision);
-    double head = (double)llm_head_parameters(model, LLM_HEAD_VOCABULARY) *
+        sum += (double)kinds[i].count * matrices(plan, &kinds[i], of_expert);
+    return sum * hardware_precision_bytes(plan->precision);
+}
+
+double generation_weight_bytes(const struct generation_plan *plan) {
+    double head = (double)llm_head_parameters(plan->architecture, LLM_HEAD_VOCABULARY) *
                   hardware_precision_bytes(head_precision(plan));
-    return (layers + head) / plan->tp;
+    return (layers_bytes(plan, false) + head) / plan->tp;
+}
+
+double generation_expert_bytes(const struct generation_plan *plan, double tokens) {
+    const struct llm_architecture *model = plan->architecture;
+    if (model->moe_layers == 0)
+        return 0.0;
+    return llm_experts_touched(model->experts, model->experts_per_token, tokens) *
+           layers_bytes(plan, true) / plan->tp;
 }
 
 /* Reading the cache. In latent attention all heads work on the one vector that is read, scores over

@@ -36,9 +36,11 @@ double generation_mixed_iteration_s(const struct generation_plan *plan, int64_t 
                                     double context_tokens, double prefill_tokens,
                                     double prefill_pairs, int64_t prompts_finished);
 
-/* Read from HBM by each GPU of the replica: all weights, once an iteration; keys and values of one
- * token of context. */
+/* Read from HBM by each GPU of the replica: the weights that every token needs, once an iteration;
+ * those of the experts that an iteration of so many tokens finds; keys and values of one token of
+ * context. */
 double generation_weight_bytes(const struct generation_plan *plan);
+double generation_expert_bytes(const struct generation_plan *plan, double tokens);
 double generation_kv_token_bytes(const struct generation_plan *plan);
 
 #endif

@@ -167,7 +167,7 @@ static int64_t ffn_vectors(const struct llm_architecture *a, bool moe) {
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static int64_t embedding_width(const struct llm_architecture *a) {
+int64_t llm_embedding_width(const struct llm_architecture *a) {
     return a->embedding_width > 0 ? a->embedding_width : a->hidden;
 }
 
@@ -177,7 +177,7 @@ static int64_t width_projection(const struct llm_architecture *a) {
 }
 
 int64_t llm_embedding_parameters(const struct llm_architecture *a) {
-    return a->vocab * embedding_width(a) + a->positions * a->hidden + width_projection(a) +
+    return a->vocab * llm_embedding_width(a) + a->positions * a->hidden + width_projection(a) +
            (a->embedding_norm ? norm_parameters(a, a->hidden) : 0);
 }
 
@@ -196,7 +196,7 @@ int64_t llm_layer_parameters(const struct llm_architecture *a, const struct llm_
 }
 
 int64_t llm_head_parameters(const struct llm_architecture *a, enum llm_head head) {
-    return embedding_width(a) * (head == LLM_HEAD_SCALAR ? 1 : a->vocab);
+    return llm_embedding_width(a) * (head == LLM_HEAD_SCALAR ? 1 : a->vocab);
 }
 
 /* Does the head have a matrix of its own? */

@@ -106,6 +106,9 @@ int llm_layer_kinds(const struct llm_architecture *architecture,
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
+/* Width of the embedding and of the head's input: hidden, where it is not projected. */
+int64_t llm_embedding_width(const struct llm_architecture *architecture);
+
 /* Everything before the first block: token and position embeddings, their projection and norm. */
 int64_t llm_embedding_parameters(const struct llm_architecture *architecture);
 int64_t llm_layer_parameters(const struct llm_architecture *architecture,

@@ -2,6 +2,7 @@
 #include "models/scenario/catalog_rows.h"
 
 #include "models/base/text.h"
+#include "models/llm/traits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,6 +89,38 @@ static bool check_parameters(const struct column_row *row, const struct llm_arch
     return false;
 }
 
+/* The place of a byte of a cell: an error in a list stands where it is. */
+static struct tree_place place_in(struct tree_place place, size_t byte) {
+    place.column += (int)byte;
+    return place;
+}
+
+static bool read_traits(const struct column_row *row, struct llm_architecture *model,
+                        struct rlhfsim_diagnostics *diagnostics) {
+    char fault[LLM_TRAIT_FAULT_SIZE];
+    size_t position = 0;
+    if (llm_traits_read(row->text[MODEL_TRAITS], model, fault, &position))
+        return true;
+    (void)tree_error(diagnostics, place_in(row->place[MODEL_TRAITS], position), "traits: %s",
+                     fault);
+    return false;
+}
+
+static bool check_shape(const struct column_row *row, const struct llm_architecture *model,
+                        struct rlhfsim_diagnostics *diagnostics) {
+    char fault[LLM_FAULT_SIZE];
+    if (model->heads % model->kv_heads != 0) {
+        (void)tree_error(diagnostics, row->place[MODEL_KV_HEADS],
+                         "kv_heads is %s, expected a divisor of heads (%s)",
+                         row->text[MODEL_KV_HEADS], row->text[MODEL_HEADS]);
+        return false;
+    }
+    if (llm_architecture_check(model, fault))
+        return true;
+    (void)tree_error(diagnostics, row->place[MODEL_TRAITS], "traits: %s", fault);
+    return false;
+}
+
 static bool fill_model(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
                        void *item) {
     struct llm_architecture *model = item;
@@ -108,12 +141,8 @@ static bool fill_model(const struct column_row *row, struct rlhfsim_diagnostics 
     model->output_bias = number[MODEL_OUTPUT_BIAS] > 0.0;
     model->ffn_bias = number[MODEL_FFN_BIAS] > 0.0;
     model->qk_norm = number[MODEL_QK_NORM] > 0.0;
-    if (model->heads % model->kv_heads == 0)
-        return check_parameters(row, model, diagnostics);
-    (void)tree_error(diagnostics, row->place[MODEL_KV_HEADS],
-                     "kv_heads is %s, expected a divisor of heads (%s)", row->text[MODEL_KV_HEADS],
-                     row->text[MODEL_HEADS]);
-    return false;
+    return read_traits(row, model, diagnostics) && check_shape(row, model, diagnostics) &&
+           check_parameters(row, model, diagnostics);
 }
 
 static bool fill_price(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,

@@ -35,10 +35,30 @@ static bool check_context(struct scenario_draft *draft, enum algorithm_role role
     return false;
 }
 
+/* Windows and sparse attention change nothing while a sequence is not longer than them; beyond, the
+ * forecast would count attention that the model does not do. */
+static bool check_attention(struct scenario_draft *draft, enum algorithm_role role,
+                            int64_t longest_prompt) {
+    const struct llm_architecture *model = &draft->scenario->models[role].architecture;
+    int64_t response = draft->scenario->rollout.max_new_tokens;
+    int64_t limit = llm_attention_limit(model);
+    if (longest_prompt + response <= limit)
+        return true;
+    scenario_blame(draft, KEY_ROLLOUT_MAX_NEW_TOKENS,
+                   "rollout.max_new_tokens is %" PRId64 ", with the longest prompt (%" PRId64
+                   ") %" PRId64 " tokens, but models.%s (%s) has %s of %" PRId64
+                   " tokens, and longer sequences are not simulated for it yet",
+                   response, longest_prompt, longest_prompt + response, algorithm_role_name(role),
+                   model->name,
+                   model->window_layers > 0 ? "attention windows" : "sparse attention", limit);
+    return false;
+}
+
 static void check_contexts(struct scenario_draft *draft, int64_t longest_prompt) {
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
         if (draft->model_known[role] &&
-            !check_context(draft, (enum algorithm_role)role, longest_prompt))
+            (!check_context(draft, (enum algorithm_role)role, longest_prompt) ||
+             !check_attention(draft, (enum algorithm_role)role, longest_prompt)))
             return;
 }
 

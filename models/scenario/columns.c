@@ -73,6 +73,7 @@ static const struct column model_columns[MODEL_COLUMNS] = {
     {"output_bias", BOOLEAN},
     {"ffn_bias", BOOLEAN},
     {"qk_norm", BOOLEAN},
+    {"traits", .type = COLUMN_NOTE, .optional = true},
     {"parameters", INTEGER(1, 9e15)},
     ORIGIN};
 
@@ -180,6 +181,9 @@ bool catalog_match_header(enum catalog_kind kind, const struct csv_table *table,
     for (size_t index = 0; index < row->count; index++) {
         if (found[index])
             continue;
+        position[index] = COLUMN_ABSENT;
+        if (row->columns[index].optional)
+            continue;
         (void)tree_error(diagnostics, (struct tree_place){file, 1, 1}, "column '%s' is missing",
                          row->columns[index].name);
         good = false;
@@ -265,6 +269,11 @@ bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
     *row = (struct column_row){0};
     for (size_t i = 0; i < kinds[kind].count; i++) {
         const struct column *column = &kinds[kind].columns[i];
+        if (position[i] == COLUMN_ABSENT) {
+            row->text[i] = "";
+            row->place[i] = cells->cells[0].place;
+            continue;
+        }
         const struct csv_cell *cell = &cells->cells[position[i]];
         char expected[128], quoted[BASE_QUOTE_SIZE];
         row->text[i] = cell->text;

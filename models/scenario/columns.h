@@ -4,7 +4,7 @@
 
 /*
  * The columns of the catalog's files: one table a file with the name, type and range of each. A
- * file has exactly these columns, in any order.
+ * file has exactly these columns, in any order; it may lack those that are optional.
  */
 
 #include "models/scenario/catalog.h"
@@ -25,6 +25,7 @@ struct column {
     double minimum, maximum;
     enum column_type type;
     bool above; /* the minimum itself is outside */
+    bool optional; /* a file may lack it; its cells are empty then */
 };
 
 #define COLUMN_LIMIT 24
@@ -90,6 +91,7 @@ enum model_column {
     MODEL_OUTPUT_BIAS,
     MODEL_FFN_BIAS,
     MODEL_QK_NORM,
+    MODEL_TRAITS,
     MODEL_PARAMETERS,
     MODEL_PROVENANCE,
     MODEL_SOURCE,
@@ -146,7 +148,10 @@ struct column_row {
     struct tree_place place[COLUMN_LIMIT];
 };
 
-/* Finds the columns of a table: `position[i]` is where column i stands in the file. False after the
+#define COLUMN_ABSENT SIZE_MAX
+
+/* Finds the columns of a table: `position[i]` is where column i stands in the file, COLUMN_ABSENT
+ * where it lacks an optional one. False after the
  * errors: unknown, repeated, missing columns. */
 bool catalog_match_header(enum catalog_kind kind, const struct csv_table *table, const char *file,
                           struct rlhfsim_diagnostics *diagnostics, size_t position[COLUMN_LIMIT]);

@@ -277,9 +277,29 @@ static void embedding(const struct training_plan *plan, const struct llm_batch *
     double row_bytes = (double)plan->architecture->hidden * training_element_bytes(plan) *
                        batch->tokens / (double)plan->tp;
     const struct hardware_gpu *gpu = &plan->cluster->gpu;
+    double hidden = (double)plan->architecture->hidden;
+    double width = (double)plan->architecture->embedding_width;
+    enum hardware_precision precision = outer_precision(plan);
     *block = (struct training_block){.forward_s = hardware_memory_s(gpu, 2.0 * row_bytes, 1.0)};
+    block->forward_s += product_s(plan, precision, batch->tokens, hidden, width);
     if (trains_all(plan))
-        block->backward_s = hardware_memory_s(gpu, 3.0 * row_bytes, 1.0);
+        block->backward_s =
+            hardware_memory_s(gpu, 3.0 * row_bytes, 1.0) +
+            gradients_s(plan, precision, (struct product){1.0, batch->tokens}, hidden, width);
+}
+
+/* From hidden to the width of a narrow embedding. */
+static void add_narrowing(const struct training_plan *plan, double tokens,
+                          struct training_block *block) {
+    enum hardware_precision precision = outer_precision(plan);
+    double width = (double)plan->architecture->embedding_width;
+    double hidden = (double)plan->architecture->hidden;
+    block->forward_s += product_s(plan, precision, tokens, width, hidden);
+    if (!plan->trained)
+        return;
+    block->backward_s += product_s(plan, precision, tokens, hidden, width);
+    if (trains_all(plan))
+        block->backward_s += product_s(plan, precision, hidden, width, tokens);
 }
 
 static void head(const struct training_plan *plan, const struct llm_batch *batch,
@@ -287,21 +307,22 @@ static void head(const struct training_plan *plan, const struct llm_batch *batch
     const struct hardware_gpu *gpu = &plan->cluster->gpu;
     enum hardware_precision precision = outer_precision(plan);
     double hidden = (double)plan->architecture->hidden, rows = batch->logit_tokens;
+    double width = (double)llm_embedding_width(plan->architecture);
     double columns =
         plan->head == LLM_HEAD_SCALAR ? 1.0 : (double)plan->architecture->vocab / (double)plan->tp;
     double norm_bytes =
         4.0 * hidden * training_element_bytes(plan) * batch->tokens / (double)plan->tp;
     *block = (struct training_block){
-        .forward_s = product_s(plan, precision, rows, columns, hidden) +
+        .forward_s = product_s(plan, precision, rows, columns, width) +
                      hardware_memory_s(gpu, norm_bytes, 1.0) +
                      hardware_memory_s(gpu, LOGIT_FORWARD_BYTES * rows * columns, 2.0)};
-    if (!plan->trained)
-        return;
-    block->backward_s = product_s(plan, precision, rows, hidden, columns) +
-                        hardware_memory_s(gpu, norm_bytes, 1.0) +
-                        hardware_memory_s(gpu, LOGIT_BACKWARD_BYTES * rows * columns, 2.0);
+    if (plan->trained)
+        block->backward_s = product_s(plan, precision, rows, width, columns) +
+                            hardware_memory_s(gpu, norm_bytes, 1.0) +
+                            hardware_memory_s(gpu, LOGIT_BACKWARD_BYTES * rows * columns, 2.0);
     if (trains_all(plan))
-        block->backward_s += product_s(plan, precision, hidden, columns, rows);
+        block->backward_s += product_s(plan, precision, width, columns, rows);
+    add_narrowing(plan, batch->tokens, block);
 }
 
 void training_block_compute(const struct training_plan *plan, const struct llm_batch *batch,

@@ -113,7 +113,8 @@ struct widths {
     double sent;                             /* tokens sent to experts: hidden each */
 };
 
-static struct widths widths_of(const struct llm_architecture *a, const struct llm_layer_kind *kind) {
+static struct widths widths_of(const struct llm_architecture *a,
+                               const struct llm_layer_kind *kind) {
     double queries = (double)llm_query_columns(a), keys = (double)llm_key_columns(a);
     double ranks = (double)(a->q_lora_rank + a->kv_lora_rank);
     return (struct widths){

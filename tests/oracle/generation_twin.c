@@ -202,7 +202,9 @@ static void count_work(struct twin *twin, const struct work *work) {
                               .logit_tokens = (double)(work->decoded + work->finished)};
     twin->result->flops += llm_forward_flops(twin->plan->architecture, LLM_HEAD_VOCABULARY, &batch);
     twin->result->bytes +=
-        generation_weight_bytes(twin->plan) + generation_kv_token_bytes(twin->plan) * work->context;
+        generation_weight_bytes(twin->plan) +
+        generation_expert_bytes(twin->plan, (double)(work->decoded + work->prefilled)) +
+        generation_kv_token_bytes(twin->plan) * work->context;
 }
 
 static void iterate(struct twin *twin) {
