@@ -15,5 +15,6 @@ struct command {
 
 extern const struct command run_command;
 extern const struct command check_command;
+extern const struct command validate_command;
 
 #endif

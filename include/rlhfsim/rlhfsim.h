@@ -14,5 +14,6 @@
 #include <rlhfsim/scenario.h>
 #include <rlhfsim/status.h>
 #include <rlhfsim/summary.h>
+#include <rlhfsim/validation.h>
 
 #endif

@@ -34,7 +34,7 @@ violations() {
     forbid "public header" '^include/' '^(sim|models|tools|tests|gsl)/'
     forbid "tool" '^tools/' '^(sim|models|tests|gsl)/'
     forbid "YAML" . '^yaml[.]h$' '^models/scenario/'
-    forbid "JSON" . '^jansson[.]h$' '^models/(llm/config_json[.]c|results/)'
+    forbid "JSON" . '^jansson[.]h$' '^models/(llm/config|results/)'
     forbid "CSV" . '^csv[.]h$' '^models/(scenario|results)/'
     forbid "command line" . '^argp[.]h$' '^tools/'
     forbid_circles

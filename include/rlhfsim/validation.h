@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef RLHFSIM_VALIDATION_H
+#define RLHFSIM_VALIDATION_H
+
+/*
+ * Forecasts held against measured cases. Every pair of an input row and a metric with a measured
+ * value is either compared, error = (forecast - measured) / measured, or skipped for a reason; an
+ * input row without any measured value is one that is skipped. Nothing is left out silently:
+ * compared + skipped = rows.
+ *
+ * Kinds: "parameters" reads tables of models with the columns name, config_json, computed_params and
+ * source among others; config_json is relative to the table, and a row without one is looked up in
+ * the catalog by its name.
+ */
+
+#include <rlhfsim/diagnostics.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rlhfsim_validation;
+
+struct rlhfsim_validation_options {
+    const char *catalog_directory; /* the shipped catalog */
+    const char *const *user_directories;
+    size_t user_directory_count;
+};
+
+/* The kinds by index; NULL past the last one. */
+RLHFSIM_API const char *rlhfsim_validation_kind(size_t index);
+
+/* Reads the files and compares. *validation with RLHFSIM_OK, owned by the caller; otherwise NULL
+ * and the errors in `diagnostics`. A case that cannot be forecast is no error. */
+RLHFSIM_API enum rlhfsim_status
+rlhfsim_validation_run(const char *kind, const char *const *paths, size_t path_count,
+                       const struct rlhfsim_validation_options *options,
+                       struct rlhfsim_diagnostics *diagnostics,
+                       struct rlhfsim_validation **validation);
+RLHFSIM_API void rlhfsim_validation_free(struct rlhfsim_validation *validation);
+
+/* Errors of one set of comparisons. The figures are NAN when nothing was compared. */
+struct rlhfsim_validation_errors {
+    const char *name; /* of the source or metric; lives as long as the validation */
+    size_t rows, compared, skipped;
+    double median_abs_error, p90_abs_error; /* type-7 quantiles */
+    double bias;                            /* median of the signed error */
+    double kendall_tau;                     /* tau-b within sources and metrics; NAN under 3 */
+};
+
+/* False without memory. The others also past the last source or metric, which are in the order of
+ * their first row. */
+RLHFSIM_API bool rlhfsim_validation_overall(const struct rlhfsim_validation *validation,
+                                            struct rlhfsim_validation_errors *errors);
+RLHFSIM_API bool rlhfsim_validation_source(const struct rlhfsim_validation *validation,
+                                           size_t index, struct rlhfsim_validation_errors *errors);
+RLHFSIM_API bool rlhfsim_validation_metric(const struct rlhfsim_validation *validation,
+                                           size_t index, struct rlhfsim_validation_errors *errors);
+
+/* Why rows were skipped, and how many for each reason; false past the last one. */
+RLHFSIM_API bool rlhfsim_validation_skipped(const struct rlhfsim_validation *validation,
+                                            size_t index, const char **reason, size_t *count);
+
+/* {"overall": E, "sources": {name: E}, "metrics": {name: E}} with a line end; release with free().
+ * NULL without memory. */
+RLHFSIM_API char *rlhfsim_validation_json(const struct rlhfsim_validation *validation);
+
+/* Writes validation.csv into the directory, which is made if it is missing; whole or not at all. */
+RLHFSIM_API enum rlhfsim_status
+rlhfsim_validation_write(const struct rlhfsim_validation *validation, const char *directory,
+                         struct rlhfsim_diagnostics *diagnostics);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_VALIDATION_KIND_H
+#define MODELS_VALIDATION_KIND_H
+
+/*
+ * A kind of validation is one file that ends in one const table: its name, and what it does with
+ * one input file.
+ */
+
+#include "models/scenario/catalog.h"
+#include "models/scenario/csv_table.h"
+#include "models/validation/cases.h"
+
+struct validation_run {
+    struct rlhfsim_validation *validation;
+    const struct catalog *catalog;
+    struct rlhfsim_diagnostics *diagnostics;
+};
+
+struct validation_kind {
+    const char *name;
+    /* Adds the cases of a file. RLHFSIM_OK, or a status with errors added. */
+    enum rlhfsim_status (*read)(struct validation_run *run, const char *path);
+};
+
+extern const struct validation_kind validation_parameters;
+
+/* Reads a CSV file into the arena of the validation. */
+enum rlhfsim_status validation_read_table(struct validation_run *run, const char *path,
+                                          struct csv_table *table);
+
+#define VALIDATION_NO_COLUMN SIZE_MAX
+/* Where a column of that name stands; VALIDATION_NO_COLUMN where there is none. */
+size_t validation_column(const struct csv_table *table, const char *name);
+/* The cell's text; "" where the column is missing. */
+const char *validation_cell(const struct csv_row *row, size_t column);
+
+#endif

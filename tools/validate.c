@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* rlhfsim validate: forecasts of measured cases, and how far off they are. */
+#include "catalog_path.h"
+#include "command.h"
+#include "diagnose.h"
+#include "options.h"
+#include "page.h"
+#include "spelling.h"
+#include "text.h"
+
+#include <rlhfsim/rlhfsim.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_OUT = 512, KEY_JSON, KEY_CATALOG };
+
+struct validate {
+    const char *program, *kind, *out;
+    const char **paths, **catalogs; /* room for all arguments */
+    size_t path_count, catalog_count;
+    bool json;
+};
+
+static const struct argp_option table[] = {
+    {.name = "out", .key = KEY_OUT, .arg = "DIR", .doc = "Write validation.csv there (default .)"},
+    {.name = "json", .key = KEY_JSON, .doc = "Print the errors as JSON in place of the note"},
+    {.name = "catalog",
+     .key = KEY_CATALOG,
+     .arg = "DIR",
+     .doc = "Read catalogs of your own; their rows replace those of the same name (repeatable)"},
+    {.key = 'h', .flags = OPTION_HIDDEN, .doc = "Give this help list"},
+    {0}};
+
+static const char documentation[] =
+    "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
+    "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
+    "and computed_params)."
+    "\v"
+    "Examples:\n"
+    "  rlhfsim validate parameters models.csv\n"
+    "  rlhfsim validate parameters models.csv --out errors --json\n"
+    "\n"
+    "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
+    "failed (files, memory).";
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static error_t add_catalog(struct validate *validate, const char *directory) {
+    if (!catalog_path_is_directory(directory)) {
+        diagnose_value("--catalog", "expected a directory of catalogs, got '%s'", directory);
+        return EINVAL;
+    }
+    validate->catalogs[validate->catalog_count++] = directory;
+    return 0;
+}
+
+static bool is_kind(const char *name) {
+    const char *kind;
+    for (size_t i = 0; (kind = rlhfsim_validation_kind(i)) != NULL; i++)
+        if (strcmp(kind, name) == 0)
+            return true;
+    return false;
+}
+
+static error_t add_argument(struct validate *validate, const char *argument) {
+    if (validate->kind != NULL) {
+        validate->paths[validate->path_count++] = argument;
+        return 0;
+    }
+    validate->kind = argument;
+    if (is_kind(argument))
+        return 0;
+    diagnose_usage(validate->program, "unknown kind '%s'; expected parameters", argument);
+    return EINVAL;
+}
+
+static error_t check_complete(const struct validate *validate) {
+    if (validate->path_count > 0)
+        return 0;
+    diagnose_usage(validate->program,
+                   validate->kind == NULL ? "the KIND is missing" : "a PATH is missing");
+    return EINVAL;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct validate *validate = state->input;
+    switch (key) {
+    case KEY_OUT:
+        return options_text("--out", "a directory", argument, &validate->out);
+    case KEY_JSON:
+        validate->json = true;
+        return 0;
+    case KEY_CATALOG:
+        return add_catalog(validate, argument);
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    case ARGP_KEY_ARG:
+        return add_argument(validate, argument);
+    case ARGP_KEY_END:
+        return check_complete(validate);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- the note -------------------------------------------------------------------------------- */
+
+static struct text share(double fraction) {
+    return isfinite(fraction) ? text_percent(fraction) : (struct text){"-"};
+}
+
+static void note_row(struct page *page, const struct rlhfsim_validation_errors *errors) {
+    struct text tau =
+        isfinite(errors->kendall_tau) ? text_number(errors->kendall_tau) : (struct text){"-"};
+    page_row(page, "%-40.40s %6zu %6zu  %9s %9s %9s %7s", errors->name, errors->compared,
+             errors->skipped, share(errors->median_abs_error).chars,
+             share(errors->p90_abs_error).chars, share(errors->bias).chars, tau.chars);
+}
+
+static void note(const struct rlhfsim_validation *validation, const char *kind, const char *out) {
+    struct page page;
+    struct rlhfsim_validation_errors errors;
+    const char *reason;
+    size_t count;
+    page_start(&page, stdout);
+    page_title(&page, kind);
+    page_label(&page, "Errors");
+    page_words(&page, "(forecast - measured) / measured");
+    page_end(&page);
+    page_row(&page, "%-40s %6s %6s  %9s %9s %9s %7s", "", "cases", "left", "median", "P90", "bias",
+             "tau");
+    for (size_t i = 0; rlhfsim_validation_source(validation, i, &errors); i++)
+        note_row(&page, &errors);
+    if (rlhfsim_validation_overall(validation, &errors))
+        note_row(&page, &errors);
+    for (size_t i = 0; rlhfsim_validation_skipped(validation, i, &reason, &count); i++)
+        page_paragraph(&page, i == 0 ? "Left out" : "", "%zu: %s", count, reason);
+    page_paragraph(&page, "Cases", "%s/validation.csv", out);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static enum rlhfsim_status print(const struct validate *validate,
+                                 const struct rlhfsim_validation *validation) {
+    if (!validate->json) {
+        note(validation, validate->kind, validate->out);
+        return RLHFSIM_OK;
+    }
+    char *json = rlhfsim_validation_json(validation);
+    if (json == NULL)
+        return RLHFSIM_NO_MEMORY;
+    fputs(json, stdout);
+    free(json);
+    return RLHFSIM_OK;
+}
+
+static int execute(const struct validate *validate) {
+    char catalog[PATH_MAX];
+    struct rlhfsim_validation *validation = NULL;
+    struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
+    struct rlhfsim_validation_options options = {.catalog_directory = catalog,
+                                                 .user_directories = validate->catalogs,
+                                                 .user_directory_count = validate->catalog_count};
+    enum rlhfsim_status status =
+        diagnostics == NULL ? RLHFSIM_NO_MEMORY : catalog_path_find(catalog, diagnostics);
+    if (status == RLHFSIM_OK)
+        status = rlhfsim_validation_run(validate->kind, validate->paths, validate->path_count,
+                                        &options, diagnostics, &validation);
+    if (status == RLHFSIM_OK)
+        status = rlhfsim_validation_write(validation, validate->out, diagnostics);
+    if (status == RLHFSIM_OK)
+        status = print(validate, validation);
+    if (status != RLHFSIM_OK)
+        diagnose_all(validate->program, status, diagnostics);
+    rlhfsim_validation_free(validation);
+    rlhfsim_diagnostics_free(diagnostics);
+    return rlhfsim_status_exit(status);
+}
+
+static int validate_main(int argc, char **argv) {
+    static const struct argp argp = {
+        .options = table, .parser = parse, .args_doc = "KIND PATH...", .doc = documentation};
+    struct validate validate = {.program = argv[0], .out = "."};
+    int status = EXIT_USAGE;
+    validate.paths = calloc((size_t)argc + 1, sizeof *validate.paths);
+    validate.catalogs = calloc((size_t)argc + 1, sizeof *validate.catalogs);
+    if (validate.paths == NULL || validate.catalogs == NULL) {
+        diagnose_all(validate.program, RLHFSIM_NO_MEMORY, NULL);
+        status = rlhfsim_status_exit(RLHFSIM_NO_MEMORY);
+    } else if (options_parse(&argp, argc, argv, &validate)) {
+        status = execute(&validate);
+    }
+    free(validate.paths);
+    free(validate.catalogs);
+    return status;
+}
+
+const struct command validate_command = {"validate", "hold forecasts against measured cases",
+                                         validate_main};
