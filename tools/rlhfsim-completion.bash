@@ -12,13 +12,17 @@ _rlhfsim_options() {
     "$@" --help | sed -n 's/^ *\(-., \)\{0,1\}\(--[a-z][a-z-]*\).*/\2/p'
 }
 
-# Fills COMPREPLY with the scenario files and folders that begin with the word.
+# Fills COMPREPLY with the folders that begin with the word, and the files that have one of the
+# endings behind it.
 _rlhfsim_files() {
+    local word=$1 ending
+    shift
     compopt -o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(
-        compgen -d -- "$1"
-        compgen -f -X '!*.yaml' -- "$1"
-        compgen -f -X '!*.yml' -- "$1"
+        compgen -d -- "$word"
+        for ending; do
+            compgen -f -X "!*.$ending" -- "$word"
+        done
     )
 }
 
@@ -47,8 +51,10 @@ _rlhfsim() {
         )
     elif [[ -z $command ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_rlhfsim_commands "$program")" -- "$word")
+    elif [[ $command == validate ]]; then
+        _rlhfsim_files "$word" csv
     else
-        _rlhfsim_files "$word"
+        _rlhfsim_files "$word" yaml yml
     fi
 }
 

@@ -30,10 +30,11 @@
  * all-reduce (8 at once on 8 GPUs: 15 % too slow), and above some 4,500 tokens/s the published
  * server is bound by its front end (64 at once on 8 GPUs: up to 47 % too fast).
  *
- * Left out: padding of the batch to the next CUDA graph, the loss of the graph in an iteration with
- * prefill, sampling kernels, flash attention's slow start on short prompts, collectives other than
- * the ring. On 460 published serving rows adding the groups did as well as overlapping host and
- * GPU, and the sum is what the closed form needs.
+ * Left out: experts that are chosen unevenly, windows (see llm_attention_limit), padding of the
+ * batch to the next CUDA graph, the loss of the graph in an iteration with prefill, sampling
+ * kernels, flash attention's slow start on short prompts, collectives other than the ring. On 460
+ * published serving rows adding the groups did as well as overlapping host and GPU, and the sum is
+ * what the closed form needs.
  */
 
 #include "models/generation/iteration.h"

@@ -257,19 +257,18 @@ static void unwrap(struct config_reader *reader, const struct config_wrapper *wr
         fail_type(reader, type);
 }
 
-/* Finds the family and the object to read. */
-static const char *find_model(struct config_reader *reader) {
+/* Finds the family and the object to read; *wrapper is NULL for a file of one model. */
+static void find_model(struct config_reader *reader, const struct config_wrapper **wrapper) {
     const json_t *type = config_value(reader, "model_type");
     const char *name = json_is_string(type) ? json_string_value(type) : "";
-    const struct config_wrapper *wrapper = find_wrapper(name);
-    if (wrapper != NULL) {
-        unwrap(reader, wrapper);
-        return wrapper->class_prefix;
+    *wrapper = find_wrapper(name);
+    if (*wrapper != NULL) {
+        unwrap(reader, *wrapper);
+        return;
     }
     reader->family = find_family(name);
     if (reader->family == NULL)
         fail_type(reader, type);
-    return reader->family == NULL ? NULL : reader->family->class_prefix;
 }
 
 /* A window that no sequence outgrows is none. */
@@ -322,13 +321,14 @@ static void read_architecture(struct config_reader *reader) {
         return;
     }
     reader->text = reader->root;
-    const char *prefix = find_model(reader);
+    const struct config_wrapper *wrapper;
+    find_model(reader, &wrapper);
     if (reader->family == NULL)
         return;
     read_name(reader);
-    check_classes(reader, reader->root, prefix);
-    check_foreign_keys(reader, reader->root,
-                       reader->family->class_prefix != prefix || reader->text != reader->root);
+    check_classes(reader, reader->root,
+                  wrapper != NULL ? wrapper->class_prefix : reader->family->class_prefix);
+    check_foreign_keys(reader, reader->root, wrapper != NULL);
     if (reader->text != reader->root)
         check_foreign_keys(reader, reader->text, false);
     read_family(reader);

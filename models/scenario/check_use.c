@@ -49,8 +49,8 @@ static bool check_attention(struct scenario_draft *draft, enum algorithm_role ro
                    ") %" PRId64 " tokens, but models.%s (%s) has %s of %" PRId64
                    " tokens, and longer sequences are not simulated for it yet",
                    response, longest_prompt, longest_prompt + response, algorithm_role_name(role),
-                   model->name,
-                   model->window_layers > 0 ? "attention windows" : "sparse attention", limit);
+                   model->name, model->window_layers > 0 ? "attention windows" : "sparse attention",
+                   limit);
     return false;
 }
 

@@ -24,7 +24,7 @@ struct column {
     size_t most;
     double minimum, maximum;
     enum column_type type;
-    bool above; /* the minimum itself is outside */
+    bool above;    /* the minimum itself is outside */
     bool optional; /* a file may lack it; its cells are empty then */
 };
 

@@ -5,9 +5,10 @@
 /*
  * Seconds of one micro-batch through a model on one data-parallel rank, and of an optimizer step.
  *
- * Layers are equal, so a pass is the embedding, L equal blocks and the head on the compute stream.
- * ZeRO-3 gathers the weights of the next block on the communication stream while a block computes
- * (prefetch of one). For the blocks alone this is
+ * A pass is the embedding, the layers and the head on the compute stream. Layers of one kind are
+ * equal and follow one another; where kinds alternate in the model, the order is simplified to one
+ * kind after the other. ZeRO-3 gathers the weights of the next block on the communication stream
+ * while a block computes (prefetch of one). For the blocks alone this is
  *
  *     t = gather + (L-1) x max(block, gather) + block            [+ reduce-scatters, backward]
  *
@@ -16,8 +17,12 @@
  * around embedding and head, not overlapped. Backward costs twice the matrix products (LoRA: once,
  * plus the adapters), recomputation makes a block again before its backward.
  *
- * Left out: pipeline, context and expert parallelism; overlap of tensor-parallel collectives with
- * products; contention between collectives of different groups on one link.
+ * Experts are on every rank as other weights are (expert parallelism of 1): divided by tp, gathered
+ * by ZeRO-3, all of them.
+ *
+ * Left out: pipeline, context and expert parallelism; experts that are chosen unevenly; overlap of
+ * tensor-parallel collectives with products; contention between collectives of different groups on
+ * one link.
  */
 
 #include "models/training/training.h"

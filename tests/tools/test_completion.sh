@@ -23,7 +23,7 @@ expect_offered() {
     [[ $found == "$wanted" ]] || fail "offers '$found', expected '$wanted'"
 }
 
-expect_offered "check run" ""
+expect_offered "check run validate" ""
 expect_offered "check" "c"
 expect_offered "--help --usage --version" "--"
 expect_offered "--seed --set" run "--se"
@@ -36,6 +36,9 @@ touch "$scratch/work/a.yaml" "$scratch/work/b.yml" "$scratch/work/c.txt"
 cd "$scratch/work"
 expect_offered "a.yaml b.yml folder" run ""
 expect_offered "folder" run a.yaml --out ""
+touch "$scratch/work/m.csv"
+expect_offered "folder m.csv" validate parameters ""
+rm "$scratch/work/m.csv"
 expect_offered "" run a.yaml --seed ""
 
 finish

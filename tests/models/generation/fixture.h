@@ -29,6 +29,26 @@ static const struct llm_architecture fixture_llama_2_7b = {.name = "Llama-2-7B",
                                                            .vocab = 32000,
                                                            .gated_ffn = true};
 
+/* One of each: latent attention, a dense layer, two with experts, of which one is shared. */
+static const struct llm_architecture fixture_experts = {.name = "experts",
+                                                        .layers = 3,
+                                                        .hidden = 1024,
+                                                        .heads = 16,
+                                                        .kv_heads = 1,
+                                                        .head_dim = 96,
+                                                        .ffn = 4096,
+                                                        .vocab = 32000,
+                                                        .gated_ffn = true,
+                                                        .kv_lora_rank = 256,
+                                                        .q_lora_rank = 384,
+                                                        .rope_head_dim = 32,
+                                                        .v_head_dim = 64,
+                                                        .experts = 32,
+                                                        .experts_per_token = 4,
+                                                        .moe_ffn = 512,
+                                                        .shared_ffn = 512,
+                                                        .moe_layers = 2};
+
 /* Peaks: NVIDIA data sheets. Sustained products: ml-engineering @744d01e18b79. Triad: Azure
  * AI-benchmarking-guide @3371c0c. Launch: least time of a bf16 product, aiconfigurator @095f58a51.
  * Ring latency and start: NCCL timings there. */

@@ -43,6 +43,8 @@ static void draw_plan(struct twin_case *c, uint64_t *state) {
     const uint32_t limits[] = {1, 2, 5, 256};
     int64_t total = 0, longest = 0;
     c->plan = fixture_plan();
+    if (fixture_random(state, 0, 2) == 0)
+        c->plan.architecture = &fixture_experts;
     c->plan.block_tokens = fixture_random(state, 1, 17);
     c->plan.max_batched_tokens = budgets[fixture_random(state, 0, 4)];
     c->plan.max_sequences = (int)limits[fixture_random(state, 0, 3)];
@@ -96,7 +98,7 @@ static void compare(struct twin_case *c, uint64_t seed) {
 
 /* Every finish time, and what was done on the way; the cases must have met what they are for. */
 START_TEST(test_equals_the_twin) {
-    int preempted = 0, storms = 0, alone = 0, grouped = 0;
+    int preempted = 0, storms = 0, alone = 0, grouped = 0, experts = 0;
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         uint64_t state = seed;
         struct twin_case c;
@@ -107,6 +109,7 @@ START_TEST(test_equals_the_twin) {
         storms += c.preemptions > c.count;
         alone += c.count == 1;
         grouped += c.plan.prefix_caching && c.preemptions > 0;
+        experts += c.plan.architecture == &fixture_experts;
     }
     printf("of %d batches %d preempt, %d more often than they have requests, %d preempt with "
            "shared prompts, %d are one request\n",
@@ -115,6 +118,7 @@ START_TEST(test_equals_the_twin) {
     ck_assert_int_gt(storms, CASES / 100);
     ck_assert_int_gt(grouped, CASES / 20);
     ck_assert_int_gt(alone, CASES / 100);
+    ck_assert_int_gt(experts, CASES / 4);
 }
 END_TEST
 

@@ -46,6 +46,99 @@ START_TEST(test_one_sequence_by_hand) {
 }
 END_TEST
 
+/* fixture_experts, n sequences, every product bound by memory. Weights and values of a product
+ * [k x n] are 2 (n k + rows (n + k)) bytes; of experts, 32 (1 - (7/8)^n) have 4 n rows in all.
+ * Small kernels by the table of iteration.c: norms 8 h, rotated queries and keys and the norms of
+ * the latents, activation, and in layers with experts 2 (1 + 4) h. Launches: 7 products (11 with
+ * router, experts and shared one) + 4 + 4 + 2 for latents (+ 4 for experts). Head and host as
+ * above. */
+static double product_bytes(double rows, double n, double k, double copies) {
+    return 2.0 * (copies * n * k + rows * (n + k));
+}
+
+static double experts_by_hand(double n) {
+    double h = 1024.0, query = 16.0 * 96.0, value = 16.0 * 64.0, latent = 256.0 + 32.0;
+    double touched = 32.0 * (1.0 - pow(7.0 / 8.0, n));
+    double attention = product_bytes(n, 384.0, h, 1.0) + product_bytes(n, query, 384.0, 1.0) +
+                       product_bytes(n, latent, h, 1.0) +
+                       product_bytes(n, 16.0 * (64.0 + 64.0), 256.0, 1.0) +
+                       product_bytes(n, h, value, 1.0);
+    double ffn = product_bytes(n, 8192.0, h, 1.0) + product_bytes(n, h, 4096.0, 1.0);
+    double moe = product_bytes(n, 32.0, h, 1.0) + product_bytes(4.0 * n, 1024.0, h, touched) +
+                 product_bytes(4.0 * n, h, 512.0, touched) + product_bytes(n, 1024.0, h, 1.0) +
+                 product_bytes(n, h, 512.0, 1.0);
+    double small = 8.0 * h + 2.0 * (16.0 * 32.0 + 384.0 + 32.0 + 256.0);
+    double dense_s =
+        (attention + ffn + 2.0 * n * (small + 3.0 * 4096.0)) / BANDWIDTH + (7.0 + 10.0) * LAUNCH;
+    double moe_s =
+        (attention + moe + 2.0 * n * (small + 3.0 * 5.0 * 512.0 + 10.0 * h)) / BANDWIDTH +
+        (10.0 + 14.0) * LAUNCH;
+    double head_s = product_bytes(n, 32000.0, h, 1.0) / BANDWIDTH + LAUNCH;
+    return 1e-3 + n * 1e-5 + dense_s + 2.0 * moe_s + head_s;
+}
+
+START_TEST(test_experts_by_hand) {
+    struct generation_plan plan = fixture_plan();
+    plan.architecture = &fixture_experts;
+    for (int64_t n = 1; n <= 64; n *= 2)
+        assert_relative(decode_s(&plan, n, 0.0), experts_by_hand((double)n), 1e-12);
+}
+END_TEST
+
+/* The latent vector of 288 numbers is read for all 16 heads: 2 x 288 bytes a layer and token of
+ * context. With 128 heads of DeepSeek-V3's width, 2 x 128 x (2 x 512 + 64) FLOPs on 2 x 576 bytes
+ * are more than an H100 with 0.7 of its peak does meanwhile when there are 4 times as many heads.
+ */
+START_TEST(test_context_of_latent_attention) {
+    struct generation_plan plan = fixture_plan();
+    struct llm_architecture wide = {.layers = 61,
+                                    .hidden = 7168,
+                                    .heads = 128,
+                                    .kv_heads = 1,
+                                    .head_dim = 192,
+                                    .ffn = 18432,
+                                    .vocab = 129280,
+                                    .gated_ffn = true,
+                                    .kv_lora_rank = 512,
+                                    .q_lora_rank = 1536,
+                                    .rope_head_dim = 64,
+                                    .v_head_dim = 128};
+    plan.architecture = &fixture_experts;
+    double token_s = decode_s(&plan, 1, 1001.0) - decode_s(&plan, 1, 1.0);
+    assert_relative(token_s, 1000.0 * 3.0 * 2.0 * 288.0 / BANDWIDTH, 1e-9);
+    plan.tp = 8; /* every GPU has the whole vector */
+    assert_relative(generation_kv_token_bytes(&plan), 3.0 * 2.0 * 288.0, 1e-12);
+    plan = fixture_plan();
+    plan.architecture = &wide;
+    struct generation_decode_cost cost;
+    generation_decode_cost(&plan, 1, &cost);
+    double flops_s = 61.0 * 2.0 * 128.0 * (2.0 * 512.0 + 64.0) / (0.7 * 989e12);
+    double bytes_s = 61.0 * 2.0 * 576.0 / BANDWIDTH;
+    assert_relative(cost.kv_token_s, fmax(flops_s, bytes_s), 1e-12);
+    wide.heads = 512;
+    generation_decode_cost(&plan, 1, &cost);
+    assert_relative(cost.kv_token_s, 4.0 * flops_s, 1e-12);
+}
+END_TEST
+
+/* Weights read an iteration: without the experts, and those of 1 - (7/8)^n of the 32. */
+START_TEST(test_bytes_of_experts) {
+    struct generation_plan plan = fixture_plan();
+    plan.architecture = &fixture_experts;
+    double attention =
+        1024.0 * 384.0 + 384.0 * 1536.0 + 1024.0 * 288.0 + 256.0 * 2048.0 + 1024.0 * 1024.0;
+    double always = 3.0 * attention + 3.0 * 1024.0 * 4096.0 +
+                    2.0 * (32.0 * 1024.0 + 3.0 * 1024.0 * 512.0) + 1024.0 * 32000.0;
+    assert_relative(generation_weight_bytes(&plan), 2.0 * always, 1e-12);
+    double experts = 2.0 * 32.0 * 3.0 * 1024.0 * 512.0;
+    assert_relative(generation_expert_bytes(&plan, 1.0), 2.0 * experts / 8.0, 1e-12);
+    assert_relative(generation_expert_bytes(&plan, 5.0),
+                    2.0 * experts * (1.0 - pow(7.0 / 8.0, 5.0)), 1e-12);
+    plan.architecture = &fixture_llama_3_8b;
+    ck_assert_double_eq(generation_expert_bytes(&plan, 5.0), 0.0);
+}
+END_TEST
+
 /* 8192 tokens at once are bound by FLOPs: 2 a weight and token at 794.5 TFLOP/s; the flash kernel
  * 4 x pairs x 4096 a layer at 0.7 of the peak. The rest is small: within 12 %, and above. */
 START_TEST(test_prefill_is_bound_by_flops) {
@@ -202,6 +295,9 @@ static Suite *suite(void) {
     TCase *parts = tcase_create("parts");
     tcase_add_test(parts, test_bytes_of_llama);
     tcase_add_test(parts, test_one_sequence_by_hand);
+    tcase_add_test(parts, test_experts_by_hand);
+    tcase_add_test(parts, test_context_of_latent_attention);
+    tcase_add_test(parts, test_bytes_of_experts);
     tcase_add_test(parts, test_prefill_is_bound_by_flops);
     tcase_add_test(parts, test_without_prefill_it_is_a_decode_iteration);
     tcase_add_test(parts, test_monotone);

@@ -37,6 +37,21 @@ START_TEST(a_product_of_one_row_is_bound_by_memory) {
 }
 END_TEST
 
+/* Three products of [8000 x 10000][10000 x 5000] in one kernel: 12 ms and one launch; 2.5 of one
+ * row read and write 2.5 x 30,016,000 bytes. One group is the plain product, to the bit. */
+START_TEST(grouped_products_share_a_launch) {
+    struct hardware_gpu gpu = round_gpu();
+    assert_relative(hardware_grouped_gemm_s(&gpu, HARDWARE_BF16, 3, 8000, 5000, 10000),
+                    12e-3 + 4e-6, 1e-12);
+    assert_relative(hardware_grouped_gemm_s(&gpu, HARDWARE_BF16, 2.5, 1, 3000, 5000),
+                    2.5 * 30016000 / 1.5e12 + 4e-6, 1e-12);
+    for (double m = 1; m < 1e5; m *= 3)
+        ck_assert(hardware_grouped_gemm_s(&gpu, HARDWARE_BF16, 1, m, 777, 555) ==
+                  hardware_gemm_s(&gpu, HARDWARE_BF16, m, 777, 555));
+    ck_assert_double_eq(hardware_grouped_gemm_s(&gpu, HARDWARE_BF16, 0, 1, 1, 1), 0.0);
+}
+END_TEST
+
 START_TEST(nothing_to_do_takes_no_time) {
     struct hardware_gpu gpu = round_gpu();
     ck_assert_double_eq(hardware_gemm_s(&gpu, HARDWARE_BF16, 0, 7, 9), 0.0);
@@ -165,6 +180,7 @@ static Suite *suite(void) {
     TCase *closed = tcase_create("closed forms");
     tcase_add_test(closed, a_large_product_is_bound_by_compute);
     tcase_add_test(closed, a_product_of_one_row_is_bound_by_memory);
+    tcase_add_test(closed, grouped_products_share_a_launch);
     tcase_add_test(closed, nothing_to_do_takes_no_time);
     tcase_add_test(closed, attention_counts_two_products_a_pair);
     tcase_add_test(closed, element_wise_work_adds_traffic_and_launches);

@@ -116,6 +116,20 @@ START_TEST(test_model_and_price) {
 }
 END_TEST
 
+/* The shape of "small" with layer norms: five shifts of 64 more. The column is optional: the
+ * fixture has none. */
+START_TEST(test_traits) {
+    fixture_write("models.csv",
+                  "name,family,layers,hidden,heads,kv_heads,head_dim,ffn,vocab,max_position,"
+                  "tied_embeddings,gated_ffn,qkv_bias,output_bias,ffn_bias,qk_norm,traits,"
+                  "parameters,provenance,source,notes\n"
+                  "m,llama,2,64,8,4,8,128,1000,1024,no,yes,no,no,no,no,norm=layer,202368,measured,"
+                  "a page,\n");
+    ck_assert_int_eq(catalog_load(catalog, ".", true, list), RLHFSIM_OK);
+    ck_assert_int_eq(catalog_model(catalog, "m")->norm, LLM_NORM_LAYER);
+}
+END_TEST
+
 START_TEST(test_look_ups) {
     load(".", true);
     ck_assert_ptr_null(catalog_gpu(catalog, "g80")); /* names are matched exactly */
@@ -205,6 +219,12 @@ END_TEST
 
 /* ---- bad files ------------------------------------------------------------------------------- */
 
+#define TRAITS_HEADER                                                                    \
+    "name,family,layers,hidden,heads,kv_heads,head_dim,ffn,vocab,max_position,"          \
+    "tied_embeddings,gated_ffn,qkv_bias,output_bias,ffn_bias,qk_norm,traits,parameters," \
+    "provenance,source,notes\n"
+#define TRAITS_ROW "m,llama,2,64,8,4,8,128,1000,1024,no,yes,no,no,no,no,"
+
 struct bad_case {
     const char *file, *text; /* of the fixture */
     const char *find, *with; /* what is replaced in it */
@@ -261,6 +281,16 @@ static const struct bad_case cases[] = {
      "./models.csv:2:57: error: parameters is 202049, but the shape of 'small' has 202048\n"},
     {"models.csv", fixture_models, "64,8,4", "64,8,3",
      "./models.csv:2:20: error: kv_heads is 3, expected a divisor of heads (8)\n"},
+    {"models.csv", fixture_models, fixture_models,
+     TRAITS_HEADER TRAITS_ROW "norm=layer;expert=8,202048,measured,a page,\n",
+     "./models.csv:2:64: error: traits: unknown trait 'expert'; did you mean 'experts'?\n"},
+    {"models.csv", fixture_models, fixture_models,
+     TRAITS_HEADER TRAITS_ROW "experts=8,202048,measured,a page,\n",
+     "./models.csv:2:53: error: traits: experts, experts_per_token, moe_ffn and moe_layers come "
+     "together\n"},
+    {"models.csv", fixture_models, fixture_models,
+     TRAITS_HEADER TRAITS_ROW "norm=layer,202048,measured,a page,\n",
+     "./models.csv:2:64: error: parameters is 202048, but the shape of 'm' has 202368\n"},
     {"models.csv", fixture_models, "no,yes", "maybe,yes",
      "./models.csv:2:38: error: tied_embeddings is 'maybe', expected yes or no\n"},
     /* frameworks */
@@ -373,6 +403,7 @@ static Suite *catalog_suite(void) {
     tcase_add_test(tests, test_node_in_si);
     tcase_add_test(tests, test_framework_in_si);
     tcase_add_test(tests, test_model_and_price);
+    tcase_add_test(tests, test_traits);
     tcase_add_test(tests, test_look_ups);
     tcase_add_test(tests, test_free_form);
     tcase_add_test(tests, test_later_folder_wins);

@@ -43,6 +43,26 @@ static const struct llm_architecture llama2_70b = {.name = "Llama-2-70b",
                                                    .max_position = 4096,
                                                    .gated_ffn = true};
 
+/* Latent attention, four dense layers, eight with experts and a shared one. */
+static const struct llm_architecture expert_model = {.name = "experts",
+                                                     .layers = 12,
+                                                     .hidden = 1024,
+                                                     .heads = 16,
+                                                     .kv_heads = 1,
+                                                     .head_dim = 96,
+                                                     .ffn = 4096,
+                                                     .vocab = 32000,
+                                                     .gated_ffn = true,
+                                                     .kv_lora_rank = 256,
+                                                     .q_lora_rank = 384,
+                                                     .rope_head_dim = 32,
+                                                     .v_head_dim = 64,
+                                                     .experts = 32,
+                                                     .experts_per_token = 4,
+                                                     .moe_ffn = 512,
+                                                     .shared_ffn = 512,
+                                                     .moe_layers = 8};
+
 /* `sequences` causal sequences of `tokens` each, logits for every token. */
 static inline struct llm_batch whole_batch(double sequences, double tokens) {
     return (struct llm_batch){.sequences = sequences,

@@ -174,6 +174,43 @@ START_TEST(activations_by_recomputation) {
 }
 END_TEST
 
+/* expert_model, elements a token. Attention keeps norms 4 x 1024, queries 1536, output 1024, keys
+ * 1536, values 1024, latents 384 + 256 + 32 and the normed ones 384 + 256; a dense feed-forward 3 x
+ * 4096, experts 3 x 5 x 512 and tokens sent out and back 2 x 4 x 1024. In flight the dense one has
+ * most: 1024 + 2 x 4096. */
+START_TEST(activations_of_kinds) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct training_plan plan = plain_plan(&cluster, &expert_model);
+    struct llm_batch batch = whole_batch(1.0, 1000.0);
+    batch.logit_tokens = 0.0;
+    double attention = 4096.0 + 1536.0 + 1024.0 + 1536.0 + 1024.0 + 672.0 + 640.0;
+    double dense = attention + 12288.0, experts = attention + 7680.0 + 8192.0;
+    assert_relative(update_set(&plan, batch).activations,
+                    2000.0 * (4.0 * dense + 8.0 * experts + 1024.0 + 8192.0), 1e-12);
+    plan.recompute = TRAINING_RECOMPUTE_FULL;
+    double inside = fmax(dense - 1024.0 + 9216.0, experts - 1024.0 + 1024.0 + 2.0 * 2560.0);
+    assert_relative(update_set(&plan, batch).activations, 2000.0 * (12.0 * 1024.0 + inside), 1e-12);
+    plan.recompute = TRAINING_RECOMPUTE_SELECTIVE; /* outputs of products */
+    double common = 2.0 * 1024.0 + 1280.0 + 2560.0 + 672.0;
+    double kept_dense = common + 8192.0, kept_experts = common + 5120.0 + 4096.0;
+    double again = fmax(dense - kept_dense + 9216.0, experts - kept_experts + 1024.0 + 5120.0);
+    assert_relative(update_set(&plan, batch).activations,
+                    2000.0 * (4.0 * kept_dense + 8.0 * kept_experts + again), 1e-12);
+}
+END_TEST
+
+/* ZeRO-3 has two of the largest neighbours in full: layers with all their experts. */
+START_TEST(the_largest_layers_are_gathered) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct training_plan plan = plain_plan(&cluster, &expert_model);
+    struct llm_batch batch = whole_batch(1.0, 1.0);
+    plan.dp = 8;
+    plan.zero_stage = 3;
+    double layer = 2850816.0 + 640.0 + 2.0 * 1024.0 + 32.0 * 1024.0 + 33.0 * 1572864.0;
+    assert_relative(forward_set(&plan, batch).gathered, 2.0 * 2.0 * layer, 1e-12);
+}
+END_TEST
+
 /* Sequence parallelism divides all but the gathered input of a column-parallel product. */
 START_TEST(tensor_parallelism_divides_activations) {
     struct hardware_cluster cluster = round_cluster(1);
@@ -297,6 +334,8 @@ static Suite *suite(void) {
     suite_add_tcase(suite, resident);
     TCase *working = tcase_create("working");
     tcase_add_test(working, activations_by_recomputation);
+    tcase_add_test(working, activations_of_kinds);
+    tcase_add_test(working, the_largest_layers_are_gathered);
     tcase_add_test(working, tensor_parallelism_divides_activations);
     tcase_add_test(working, the_worse_instant_counts);
     tcase_add_test(working, inference_keeps_one_block);

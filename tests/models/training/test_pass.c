@@ -299,6 +299,125 @@ START_TEST(more_tokens_take_longer) {
 }
 END_TEST
 
+/* ---- kinds of layers ----------------------------------------------------------------------- */
+
+/* expert_model by hand, weights that a token meets. Attention: 1024 x 384 + 384 x 16 x 96 + 1024 x
+ * 288 + 256 x 16 x 128 + 16 x 64 x 1024. Feed-forward: 3 x 1024 x 4096; with experts 32 x 1024 + 5
+ * x 3 x 1024 x 512. A pair: 2 x 16 x (96 + 64) FLOPs a layer. */
+static const double latent_weights = 393216.0 + 589824.0 + 294912.0 + 524288.0 + 1048576.0;
+static const double dense_weights = 12582912.0, expert_weights = 32768.0 + 5.0 * 1572864.0;
+static const double expert_pair_flops = 12.0 * 2.0 * 16.0 * 160.0;
+
+static double expert_matrices(void) {
+    return 12.0 * latent_weights + 4.0 * dense_weights + 8.0 * expert_weights;
+}
+
+START_TEST(experts_cost_what_a_token_meets) {
+    struct hardware_cluster cluster = only_compute(1);
+    struct training_plan plan = plain_plan(&cluster, &expert_model);
+    struct llm_batch batch = whole_batch(2.0, 1000.0);
+    batch.logit_tokens = 0.0;
+    double pairs = 1000.0 * 1001.0, products_s = 2.0 * expert_matrices() * 2000.0 / 5e13;
+    struct training_cost cost = forward(&plan, batch);
+    assert_relative(cost.compute_s, products_s + expert_pair_flops * pairs / 2.5e13, 1e-12);
+    assert_relative(cost.flops, 2.0 * expert_matrices() * 2000.0 + expert_pair_flops * pairs,
+                    1e-12);
+    cost = update(&plan, batch, false);
+    assert_relative(cost.compute_s,
+                    3.0 * products_s + expert_pair_flops * pairs * (1.0 / 2.5e13 + 2.5 / 2e13),
+                    1e-12);
+    plan.tp = 8; /* all but the down projections of the latents and the router is divided */
+    double whole = 12.0 * (393216.0 + 294912.0) + 8.0 * 32768.0;
+    assert_relative(forward(&plan, batch).compute_s,
+                    2.0 * (whole + (expert_matrices() - whole) / 8.0) * 2000.0 / 5e13 +
+                        expert_pair_flops * pairs / 8.0 / 2.5e13,
+                    1e-12);
+}
+END_TEST
+
+/* With nothing but memory traffic, one layer with experts and t tokens: 2 bytes for weights, inputs
+ * and outputs of every product, of experts for the 32 (1 - (7/8)^t) that have tokens; the table of
+ * block.c for the rest. 1 TB/s. */
+static double expert_layer_bytes(double t) {
+    double touched = 32.0 * (1.0 - pow(7.0 / 8.0, t)), h = 1024.0;
+    double weights = latent_weights + 32768.0 + 1572864.0 + touched * 1572864.0;
+    double values = (h + 384.0) + (384.0 + 1536.0) + (h + 288.0) + (256.0 + 2048.0) + (1024.0 + h) +
+                    (h + 32.0) + 4.0 * (h + 1024.0 + 512.0 + h) + (h + 1024.0 + 512.0 + h);
+    double queries = 1536.0, keys = 1536.0, value = 1024.0;
+    double elements =
+        8.0 * h + 2.0 * (queries + keys) + 3.0 * 5.0 * 512.0 + 2.0 * (384.0 + 256.0) + 10.0 * h;
+    double attention = queries + keys + 2.0 * value;
+    return 2.0 * (weights + t * (values + elements + attention));
+}
+
+START_TEST(experts_move_the_weights_of_those_that_have_tokens) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct llm_architecture few = expert_model;
+    struct training_plan plan = plain_plan(&cluster, &few);
+    cluster.gpu.peak_flops_per_s[HARDWARE_BF16] = INFINITE;
+    for (double t = 1.0; t < 300.0; t *= 4.0) {
+        struct llm_batch batch = whole_batch(1.0, t);
+        batch.score_pairs = batch.logit_tokens = 0.0;
+        few.layers = few.moe_layers = 2;
+        double two_s = forward(&plan, batch).compute_s;
+        few.layers = few.moe_layers = 1;
+        double layer_s = two_s - forward(&plan, batch).compute_s;
+        assert_relative(layer_s, expert_layer_bytes(t) / 1e12, 1e-9);
+    }
+}
+END_TEST
+
+/* LoRA of rank 16: adapters of 16 (inputs + outputs), of the experts those of the four that a token
+ * meets and the shared one, with both of their gradients; frozen matrices have their input gradient
+ * alone, the router too. */
+START_TEST(adapters_of_experts) {
+    struct hardware_cluster cluster = only_compute(1);
+    struct training_plan plan = plain_plan(&cluster, &expert_model);
+    struct llm_batch batch = whole_batch(1.0, 500.0);
+    batch.score_pairs = batch.logit_tokens = 0.0;
+    plan.lora_rank = 16;
+    double attention = (1024.0 + 384.0) + (384.0 + 1536.0) + (1024.0 + 288.0) + (256.0 + 2048.0) +
+                       (1024.0 + 1024.0);
+    double adapters = 16.0 * (12.0 * attention + 4.0 * 3.0 * (1024.0 + 4096.0) +
+                              8.0 * 5.0 * 3.0 * (1024.0 + 512.0));
+    struct training_cost cost = update(&plan, batch, false);
+    double expected = 2.0 * 500.0 * (2.0 * expert_matrices() + 3.0 * adapters);
+    assert_relative(cost.flops, expected, 1e-12);
+    assert_relative(cost.compute_s, expected / 5e13, 1e-12);
+}
+END_TEST
+
+/* ZeRO-3 without compute gathers every parameter once in a forward, whatever the kinds. */
+START_TEST(kinds_are_gathered_each_with_its_own_size) {
+    struct hardware_cluster cluster = only_network(1);
+    struct training_plan plan = plain_plan(&cluster, &expert_model);
+    struct llm_batch batch = whole_batch(1.0, 1.0);
+    plan.dp = 8;
+    plan.zero_stage = 3;
+    double parameters = (double)llm_parameters(&expert_model, LLM_HEAD_VOCABULARY);
+    assert_relative(forward(&plan, batch).total_s, 2.0 * parameters * 7.0 / 8.0 / 1e11, 1e-9);
+    struct training_segment segments[TRAINING_SEGMENTS];
+    ck_assert_int_eq(training_segments(&plan, segments), 4);
+    double sum = 0.0;
+    for (int i = 0; i < 4; i++)
+        sum += (double)segments[i].blocks * training_segment_parameters(&plan, &segments[i]);
+    ck_assert_double_eq(sum, parameters);
+}
+END_TEST
+
+/* A narrow embedding of 512: every token goes in and out of it, the head has 512 inputs. */
+START_TEST(narrow_embeddings_are_projected) {
+    struct hardware_cluster cluster = only_compute(1);
+    struct llm_architecture narrow = llama2_7b;
+    struct training_plan plan = plain_plan(&cluster, &narrow);
+    struct llm_batch batch = whole_batch(1.0, 100.0);
+    double wide_s = update(&plan, batch, false).compute_s;
+    narrow.embedding_width = 512;
+    double flops = 2.0 * 100.0 * (2.0 * 512.0 * 4096.0 + 32000.0 * (512.0 - 4096.0));
+    assert_relative(update(&plan, batch, false).compute_s, wide_s + 3.0 * flops / 5e13, 1e-12);
+}
+END_TEST
+
 /* ---- tensor parallelism -------------------------------------------------------------------- */
 
 START_TEST(tensor_parallelism_divides_compute) {
@@ -504,6 +623,13 @@ static Suite *suite(void) {
     tcase_add_test(compute, fp8_traffic);
     tcase_add_test(compute, more_tokens_take_longer);
     suite_add_tcase(suite, compute);
+    TCase *kinds = tcase_create("kinds of layers");
+    tcase_add_test(kinds, experts_cost_what_a_token_meets);
+    tcase_add_test(kinds, experts_move_the_weights_of_those_that_have_tokens);
+    tcase_add_test(kinds, adapters_of_experts);
+    tcase_add_test(kinds, kinds_are_gathered_each_with_its_own_size);
+    tcase_add_test(kinds, narrow_embeddings_are_projected);
+    suite_add_tcase(suite, kinds);
     TCase *parallel = tcase_create("parallel");
     tcase_add_test(parallel, tensor_parallelism_divides_compute);
     tcase_add_test(parallel, tensor_collectives_are_exposed);
