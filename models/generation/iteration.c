@@ -10,6 +10,11 @@
  * attention takes 11.4 us on H100 and 12.6 (batch 1) to 20 us (batch 8) on A100 (aiconfigurator
  * @095f58a51, vLLM 0.24 and 0.14), which is 4 launches of the 3 and 5 us that a kernel costs there.
  *
+ * Experts. Each token goes to k of E, so n tokens find E (1 - (1 - k / E)^n) of them; their
+ * products are one grouped kernel a projection, which reads the weights of those that were found.
+ * Latent attention (MLA) makes keys and values in full for prompts, and works on the cached latent
+ * vector in decode.
+ *
  * How well it does without host times, as forecast / measured - 1 (the anchors are in
  * tests/models/generation/test_iteration.c):
  *
