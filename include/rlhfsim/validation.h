@@ -8,9 +8,9 @@
  * input row without any measured value is one that is skipped. Nothing is left out silently:
  * compared + skipped = rows.
  *
- * Kinds: "parameters" reads tables of models with the columns name, config_json, computed_params and
- * source among others; config_json is relative to the table, and a row without one is looked up in
- * the catalog by its name.
+ * Kinds: "parameters" reads tables of models with the columns name, config_json, computed_params
+ * and source among others; config_json is relative to the table, and a row without one is looked up
+ * in the catalog by its name.
  */
 
 #include <rlhfsim/diagnostics.h>

@@ -605,6 +605,16 @@ START_TEST(a_frozen_model_has_no_backward) {
 }
 END_TEST
 
+static TCase *kinds_case(void) {
+    TCase *kinds = tcase_create("kinds of layers");
+    tcase_add_test(kinds, experts_cost_what_a_token_meets);
+    tcase_add_test(kinds, experts_move_the_weights_of_those_that_have_tokens);
+    tcase_add_test(kinds, adapters_of_experts);
+    tcase_add_test(kinds, kinds_are_gathered_each_with_its_own_size);
+    tcase_add_test(kinds, narrow_embeddings_are_projected);
+    return kinds;
+}
+
 static Suite *suite(void) {
     Suite *suite = suite_create("training pass");
     TCase *compute = tcase_create("compute");
@@ -623,13 +633,7 @@ static Suite *suite(void) {
     tcase_add_test(compute, fp8_traffic);
     tcase_add_test(compute, more_tokens_take_longer);
     suite_add_tcase(suite, compute);
-    TCase *kinds = tcase_create("kinds of layers");
-    tcase_add_test(kinds, experts_cost_what_a_token_meets);
-    tcase_add_test(kinds, experts_move_the_weights_of_those_that_have_tokens);
-    tcase_add_test(kinds, adapters_of_experts);
-    tcase_add_test(kinds, kinds_are_gathered_each_with_its_own_size);
-    tcase_add_test(kinds, narrow_embeddings_are_projected);
-    suite_add_tcase(suite, kinds);
+    suite_add_tcase(suite, kinds_case());
     TCase *parallel = tcase_create("parallel");
     tcase_add_test(parallel, tensor_parallelism_divides_compute);
     tcase_add_test(parallel, tensor_collectives_are_exposed);
