@@ -52,11 +52,10 @@
 
 #define SMALL_KERNELS 4.0
 #define ATTENTION_KERNELS 4.0
-/* Norms of the compressed queries and of the latent vector, and the products that bring queries to
- * the width of the cache and outputs back from it, which are apart from the projections. */
+/* Assumed, from what has to be done: norms of the compressed queries and of the latent vector. */
 #define LATENT_KERNELS 2.0
-/* Choice of experts, sorting of tokens (two kernels), adding up what comes back: what vLLM launches
- * around the two products and the activation (fused_moe, v0.8). */
+/* Assumed in the same way: choice of experts, sorting of tokens (two kernels), adding up what comes
+ * back, around the two products and the activation. */
 #define EXPERT_KERNELS 4.0
 
 /* Keys, values and activations are kept in 2 bytes. */

@@ -52,8 +52,8 @@
 #define LOGIT_FORWARD_BYTES 10.0
 #define LOGIT_BACKWARD_BYTES 14.0
 
-/* Of experts, besides their products and activation: choice of experts, sorting of tokens, sending
- * them out, adding up what comes back. */
+/* Assumed: of experts, besides their products and activation: choice of experts, sorting of tokens,
+ * sending them out, adding up what comes back. */
 #define EXPERT_KERNELS 4.0
 
 /* A gradient is made for every weight that is trained, and passed on through those that are not. */

@@ -45,9 +45,10 @@ static struct llm_architecture read_model(const char *name, const char *config) 
                 ", \"attention_chunk_size\": 8192, \"max_position_embeddings\": 1048576}}"
 
 /*
- * Where the digits are from. Hugging Face's listing of the safetensors files (HF; read from llmfit,
- * @5bdc9df9d8e2 and @026ac571bab4, hf_models.json), the papers' own numbers, and what transformers
- * prints for num_parameters() of these widely used checkpoints.
+ * Where the digits are from: "HF" marks those read from Hugging Face's listing of the safetensors
+ * files (in llmfit @5bdc9df9d8e2 and @026ac571bab4, hf_models.json). The others are totals as they
+ * are commonly quoted, without a page that was looked up: weaker evidence each, though a wrong
+ * tensor would have to hit all of the digits by chance.
  */
 static const struct {
     const char *name, *config;
@@ -62,11 +63,11 @@ static const struct {
     {"gpt2-xl", GPT2(48, 1600, 25), 1557611200},
     {"gpt-neox-20b", SHAPE("gpt_neox", 44, 6144, 64, 24576, 50432) "}", 20554567680},
     {"pythia-6.9b", SHAPE("gpt_neox", 32, 4096, 32, 16384, 50432) "}", 6857302016},
-    {"bloom-560m", /* HF, bigscience/bloomz-560m */
+    {"bloom-560m", /* HF (bloomz-560m) */
      "{\"model_type\": \"bloom\", \"n_layer\": 24, \"n_embed\": 1024, \"n_head\": 16,"
      " \"vocab_size\": 250880}",
      559214592},
-    {"bloom", /* the paper's 176,247,271,424 */
+    {"bloom", /* the total that BigScience quotes */
      "{\"model_type\": \"bloom\", \"n_layer\": 70, \"n_embed\": 14336, \"num_attention_heads\": "
      "112,"
      " \"vocab_size\": 250880}",
@@ -153,8 +154,8 @@ START_TEST(published_models_to_the_digit) {
 }
 END_TEST
 
-/* The report of Nemotron-4-340B (arXiv 2406.11704): 9.4 billion parameters in embeddings and 331.6
- * elsewhere. */
+/* Nemotron-4-340B as commonly quoted from its report (arXiv 2406.11704; not looked up): 9.4 billion
+ * parameters in embeddings and 331.6 elsewhere. */
 START_TEST(nemotron_as_its_report_says) {
     struct llm_architecture a =
         read_model("Nemotron-4",
@@ -264,7 +265,8 @@ static int64_t llama4_vision(void) {
     return 588 * h + h + 577 * h + 4 * h + 34 * layer + f * 4096 + 4096 * 4096 + 4096 * 5120;
 }
 
-/* Published totals of Meta's Llama 4 checkpoints (Hugging Face). */
+/* Totals of Meta's Llama 4 checkpoints as commonly quoted; that one tower explains both is the
+ * check. */
 START_TEST(vision_towers_explain_llama_4) {
     struct llm_architecture scout = read_model("Scout", LLAMA4(16, 1));
     struct llm_architecture maverick = read_model("Maverick", LLAMA4(128, 2));
