@@ -39,7 +39,7 @@ END_TEST
 
 START_TEST(more_nodes_are_never_slower) {
     struct checkpoint_plan plan = plan_of(11e9);
-    double last = INFINITY;
+    double last = (double)INFINITY;
     for (plan.nodes = 1; plan.nodes <= 16; plan.nodes++) {
         double seconds = checkpoint_save_s(&plan);
         ck_assert_double_le(seconds, last);
