@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * libFuzzer: the first byte chooses the catalog file, the rest is its text. Built like fuzz_yaml.c.
+ * libFuzzer: the first byte chooses the catalog file, the rest is its text.
  */
 #include "models/base/utf8.h"
 #include "models/scenario/catalog_rows.h"

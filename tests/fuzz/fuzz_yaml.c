@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * libFuzzer: any bytes as a scenario file. What follows the first 0x1E byte is a `--set` argument.
- *
- *     cmake -B build/fuzz -DCMAKE_C_COMPILER=clang -DBUILD_TESTING=OFF \
- *         -DRLHFSIM_SANITIZE=fuzzer-no-link,address,undefined
- *     cmake --build build/fuzz --target rlhfsim_library
- *     clang -std=c17 -g -O1 -fsanitize=fuzzer,address,undefined -I. -Iinclude \
- *         tests/fuzz/fuzz_yaml.c build/fuzz/librlhfsim.a \
- *         -lyaml -lcsv -ljansson -lgsl -lgslcblas -lm -o build/fuzz/fuzz_yaml
- *     build/fuzz/fuzz_yaml -max_len=4096 -timeout=10 build/fuzz/corpus scenarios
  */
 #include "models/base/utf8.h"
 #include "models/scenario/sets.h"
