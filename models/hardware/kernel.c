@@ -59,19 +59,22 @@ double hardware_gemm_s(const struct hardware_gpu *gpu, enum hardware_precision p
     return hardware_grouped_gemm_s(gpu, precision, 1.0, m, n, k);
 }
 
+/* The peak that attention refers to: GPUs before bf16 (V100) have fp16 at the same place. */
+static double attention_peak(const struct hardware_gpu *gpu) {
+    double bf16 = gpu->peak_flops_per_s[HARDWARE_BF16];
+    return bf16 > 0.0 ? bf16 : gpu->peak_flops_per_s[HARDWARE_FP16];
+}
+
 double hardware_attention_s(const struct hardware_gpu *gpu, double score_pairs, double heads,
                             double head_dim, double bytes) {
     double flops = 4.0 * score_pairs * heads * head_dim;
-    return roofline_s(gpu, flops, gpu->peak_flops_per_s[HARDWARE_BF16] * gpu->attention_efficiency,
-                      bytes);
+    return roofline_s(gpu, flops, attention_peak(gpu) * gpu->attention_efficiency, bytes);
 }
 
 double hardware_attention_backward_s(const struct hardware_gpu *gpu, double score_pairs,
                                      double heads, double head_dim, double bytes) {
     double flops = ATTENTION_BACKWARD_WORK * 4.0 * score_pairs * heads * head_dim;
-    return roofline_s(gpu, flops,
-                      gpu->peak_flops_per_s[HARDWARE_BF16] * gpu->attention_backward_efficiency,
-                      bytes);
+    return roofline_s(gpu, flops, attention_peak(gpu) * gpu->attention_backward_efficiency, bytes);
 }
 
 double hardware_memory_s(const struct hardware_gpu *gpu, double bytes, double kernels) {

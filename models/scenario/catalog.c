@@ -10,14 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 192
-
 struct record {
     struct record *next;
-    char name[NAME_BYTES];
+    char name[CATALOG_NAME_BYTES];
     const char *provenance, *source;
     struct tree_place place; /* of the row */
-    void *item;              /* see catalog_rows.h */
+    struct column_row row;
+    void *item; /* see catalog_rows.h */
 };
 
 struct catalog {
@@ -65,7 +64,7 @@ static struct record *claim_record(struct load *load, const char *name) {
 }
 
 static enum rlhfsim_status keep_row(struct load *load, const struct column_row *row, void *item) {
-    char name[NAME_BYTES];
+    char name[CATALOG_NAME_BYTES];
     size_t provenance = catalog_provenance_column(load->kind);
     catalog_row_name(load->kind, row, name, sizeof name);
     const struct record *earlier = find_record(load->catalog, load->kind, name);
@@ -78,9 +77,11 @@ static enum rlhfsim_status keep_row(struct load *load, const struct column_row *
     if (record == NULL)
         return RLHFSIM_NO_MEMORY;
     base_text_copy(record->name, sizeof record->name, name);
-    record->provenance = catalog_provenance_name((int)row->number[provenance]);
-    record->source = row->text[provenance + 1];
+    bool alias = load->kind == CATALOG_ALIASES;
+    record->provenance = alias ? NULL : catalog_provenance_name((int)row->number[provenance]);
+    record->source = row->text[alias ? ALIAS_SOURCE : provenance + 1];
     record->place = row->place[0];
+    record->row = *row;
     record->item = item;
     return RLHFSIM_OK;
 }
@@ -147,6 +148,24 @@ static enum rlhfsim_status check_nodes(struct load *load) {
     return worst;
 }
 
+/* Nor would an alias do anything for who wrote it, were its name not there. */
+static enum rlhfsim_status check_aliases(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (const struct record *record = load->catalog->records[CATALOG_ALIASES]; record != NULL;
+         record = record->next) {
+        const struct catalog_alias *alias = record->item;
+        const char *near = catalog_nearest(load->catalog, alias->kind, alias->name);
+        if (find_record(load->catalog, alias->kind, alias->name) != NULL)
+            continue;
+        worst = tree_error(load->diagnostics, record->row.place[ALIAS_NAME],
+                           "alias '%s' stands for %s '%s', which is not in %s%s%s%s", alias->alias,
+                           catalog_kind_name(alias->kind), alias->name,
+                           catalog_file_name(alias->kind), near == NULL ? "" : "; did you mean '",
+                           near == NULL ? "" : near, near == NULL ? "" : "'?");
+    }
+    return worst;
+}
+
 static char *join_path(struct base_arena *arena, const char *directory, const char *name) {
     size_t length = strlen(directory);
     const char *slash = length > 0 && directory[length - 1] == '/' ? "" : "/";
@@ -174,7 +193,8 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         load.file = join_path(&catalog->arena, directory, catalog_file_name(load.kind));
         if (load.file == NULL)
             return RLHFSIM_NO_MEMORY;
-        if (!complete && !base_file_exists(load.file))
+        bool optional = !complete || load.kind == CATALOG_ALIASES;
+        if (optional && !base_file_exists(load.file))
             continue;
         files++;
         status = graver(status, read_file(&load));
@@ -182,15 +202,47 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
     if (files == 0)
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
-                                       "models.csv, prices.csv or frameworks.csv");
-    return status == RLHFSIM_OK ? check_nodes(&load) : status;
+                                       "models.csv, prices.csv, frameworks.csv or aliases.csv");
+    return status == RLHFSIM_OK ? graver(check_nodes(&load), check_aliases(&load)) : status;
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
+static const struct record *find_loose(const struct catalog *catalog, enum catalog_kind kind,
+                                       const char *name) {
+    char wanted[CATALOG_NAME_BYTES], known[CATALOG_NAME_BYTES];
+    catalog_loose_name(name, wanted, sizeof wanted);
+    for (const struct record *record = catalog->records[kind]; record != NULL;
+         record = record->next) {
+        catalog_loose_name(record->name, known, sizeof known);
+        if (strcmp(known, wanted) == 0)
+            return record;
+    }
+    return NULL;
+}
+
+static const struct record *find_alias(const struct catalog *catalog, enum catalog_kind kind,
+                                       const char *name) {
+    char wanted[CATALOG_NAME_BYTES];
+    catalog_alias_name(kind, name, wanted, sizeof wanted);
+    const struct record *record = find_record(catalog, CATALOG_ALIASES, wanted);
+    const struct catalog_alias *alias = record == NULL ? NULL : record->item;
+    return alias == NULL ? NULL : find_record(catalog, kind, alias->name);
+}
+
+/* The record of any spelling of a name. */
+static const struct record *resolve(const struct catalog *catalog, enum catalog_kind kind,
+                                    const char *name) {
+    const struct record *record = find_record(catalog, kind, name);
+    if (record != NULL || kind == CATALOG_PRICES || kind == CATALOG_ALIASES)
+        return record;
+    record = find_loose(catalog, kind, name);
+    return record != NULL ? record : find_alias(catalog, kind, name);
+}
+
 static const void *find_item(const struct catalog *catalog, enum catalog_kind kind,
                              const char *name) {
-    const struct record *record = find_record(catalog, kind, name);
+    const struct record *record = resolve(catalog, kind, name);
     return record == NULL ? NULL : record->item;
 }
 
@@ -218,10 +270,22 @@ const struct catalog_framework *catalog_framework(const struct catalog *catalog,
 
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
                                           const char *region, const char *item) {
-    char name[NAME_BYTES];
+    char name[CATALOG_NAME_BYTES];
     int length = snprintf(name, sizeof name, "%s/%s/%s", provider, region, item);
     return length < 0 || (size_t)length >= sizeof name ? NULL
                                                        : find_item(catalog, CATALOG_PRICES, name);
+}
+
+const struct column_row *catalog_row(const struct catalog *catalog, enum catalog_kind kind,
+                                     const char *name) {
+    const struct record *record = resolve(catalog, kind, name);
+    return record == NULL ? NULL : &record->row;
+}
+
+const char *catalog_name(const struct catalog *catalog, enum catalog_kind kind,
+                         const char *spelling) {
+    const struct record *record = resolve(catalog, kind, spelling);
+    return record == NULL ? NULL : record->name;
 }
 
 const char *catalog_name_at(const struct catalog *catalog, enum catalog_kind kind, size_t index) {
@@ -233,16 +297,17 @@ const char *catalog_name_at(const struct catalog *catalog, enum catalog_kind kin
 
 const char *catalog_source(const struct catalog *catalog, enum catalog_kind kind,
                            const char *name) {
-    const struct record *record = find_record(catalog, kind, name);
+    const struct record *record = resolve(catalog, kind, name);
     return record == NULL ? NULL : record->source;
 }
 
 const char *catalog_provenance(const struct catalog *catalog, enum catalog_kind kind,
                                const char *name) {
-    const struct record *record = find_record(catalog, kind, name);
+    const struct record *record = resolve(catalog, kind, name);
     return record == NULL ? NULL : record->provenance;
 }
 
+/* Of an alias the name that it stands for. */
 const char *catalog_nearest(const struct catalog *catalog, enum catalog_kind kind,
                             const char *name) {
     struct base_nearest nearest;
@@ -250,5 +315,12 @@ const char *catalog_nearest(const struct catalog *catalog, enum catalog_kind kin
     for (const struct record *record = catalog->records[kind]; record != NULL;
          record = record->next)
         base_nearest_offer(&nearest, record->name);
-    return base_nearest_name(&nearest);
+    for (const struct record *record = catalog->records[CATALOG_ALIASES]; record != NULL;
+         record = record->next) {
+        const struct catalog_alias *alias = record->item;
+        if (alias->kind == kind && find_record(catalog, kind, alias->name) != NULL)
+            base_nearest_offer(&nearest, alias->alias);
+    }
+    const char *near = base_nearest_name(&nearest);
+    return near == NULL ? NULL : catalog_name(catalog, kind, near);
 }

@@ -3,10 +3,12 @@
 #define MODELS_SCENARIO_CATALOG_H
 
 /*
- * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks), each row with
- * its source. Several directories may be loaded; a later row replaces an earlier one of its name.
- * Names are matched exactly; the nearest known name is offered when there is no match. columns.c
- * has the columns of each file; units of the files become SI here.
+ * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, aliases), each
+ * row with its source. Several directories may be loaded; a later row replaces an earlier one of
+ * its name. A name that no row has exactly is looked for without regard to case, spaces, '-', '_'
+ * and an owner in front, then among the aliases; prices are matched exactly. The nearest known name
+ * is offered when there is no match. columns.c has the columns of each file; units of the files
+ * become SI here.
  */
 
 #include "models/cost/ledger.h"
@@ -49,8 +51,9 @@ struct catalog;
 struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
-/* Reads gpus.csv, nodes.csv, models.csv, prices.csv and frameworks.csv of `directory`; a user's
- * directory may lack some of them (`complete` false), but not all. All errors are reported, with
+/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there is one,
+ * aliases.csv of `directory`; a user's directory may lack some of them (`complete` false), but not
+ * all. All errors are reported, with
  * the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails,
  * RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
@@ -71,8 +74,13 @@ enum catalog_kind {
     CATALOG_MODELS,
     CATALOG_PRICES,
     CATALOG_FRAMEWORKS,
+    CATALOG_ALIASES,
     CATALOG_KIND_COUNT
 };
+
+/* The name of the row that a spelling stands for; NULL when there is none. */
+const char *catalog_name(const struct catalog *catalog, enum catalog_kind kind,
+                         const char *spelling);
 
 /* The names of a kind in the order of the files; NULL past the last one. A price is named
  * "PROVIDER/REGION/ITEM". */

@@ -5,7 +5,9 @@
 #include "models/llm/traits.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define GIB 1073741824.0
 #define GB 1e9
@@ -16,12 +18,13 @@
 
 #define COPY(field, text) base_text_copy((field), sizeof(field), (text))
 
-/* A measured rate is a share of the peak that stands in another column. */
+/* A measured rate is a share of the peak that stands in another column; NAN where one of the two is
+ * not known. */
 static bool share(const struct column_row *row, size_t measured, size_t peak, const char *what,
                   struct rlhfsim_diagnostics *diagnostics, double *result) {
-    double ratio = row->number[peak] > 0.0 ? row->number[measured] / row->number[peak] : 2.0;
+    double ratio = row->number[measured] / row->number[peak];
     *result = ratio;
-    if (ratio <= 1.0)
+    if (!(ratio > 1.0))
         return true;
     (void)tree_error(diagnostics, row->place[measured],
                      "%s is %s, above the peak it is a share of (%s)", what, row->text[measured],
@@ -46,11 +49,17 @@ static bool fill_gpu(const struct column_row *row, struct rlhfsim_diagnostics *d
     gpu->host_bandwidth_bytes_per_s = number[GPU_HOST_BANDWIDTH_GB_PER_S] * GB;
     gpu->kernel_launch_s = number[GPU_KERNEL_LAUNCH_US] * MICRO;
     gpu->power_w = number[GPU_POWER_W];
-    bool compute = share(row, GPU_MATMUL_TFLOPS_MEASURED, GPU_BF16_TFLOPS, "matmul_tflops_measured",
+    /* Before bf16 there was fp16 at the same rate. */
+    size_t dense = number[GPU_BF16_TFLOPS] == 0.0 ? GPU_FP16_TFLOPS : GPU_BF16_TFLOPS;
+    bool compute = share(row, GPU_MATMUL_TFLOPS_MEASURED, dense, "matmul_tflops_measured",
                          diagnostics, &gpu->matmul_efficiency);
     bool memory = share(row, GPU_MEMORY_BANDWIDTH_MEASURED_GB_PER_S, GPU_MEMORY_BANDWIDTH_GB_PER_S,
                         "memory_bandwidth_measured_gb_per_s", diagnostics, &gpu->memory_efficiency);
     return compute && memory;
+}
+
+static double known_or_zero(double number) {
+    return isnan(number) ? 0.0 : number;
 }
 
 static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
@@ -62,8 +71,9 @@ static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *
     COPY(node->name, row->text[NODE_NAME]);
     COPY(node->gpu, row->text[NODE_GPU]);
     node->gpus = (int)number[NODE_GPUS];
-    node->host_memory_bytes = number[NODE_HOST_MEMORY_GIB] * GIB;
-    node->nvme_bytes = number[NODE_NVME_GB] * GB;
+    /* A room that is not known has nothing in it: who needs it is refused. */
+    node->host_memory_bytes = known_or_zero(number[NODE_HOST_MEMORY_GIB]) * GIB;
+    node->nvme_bytes = known_or_zero(number[NODE_NVME_GB]) * GB;
     node->network_bandwidth_bytes_per_s = number[NODE_NETWORK_GBIT_PER_S] * GB / BITS_PER_BYTE;
     node->scaleup_efficiency = number[NODE_SCALEUP_EFFICIENCY];
     node->network_efficiency = number[NODE_NETWORK_EFFICIENCY];
@@ -81,7 +91,7 @@ static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *
 static bool check_parameters(const struct column_row *row, const struct llm_architecture *model,
                              struct rlhfsim_diagnostics *diagnostics) {
     int64_t counted = llm_parameters(model, LLM_HEAD_VOCABULARY);
-    if (counted == (int64_t)row->number[MODEL_PARAMETERS])
+    if (isnan(row->number[MODEL_PARAMETERS]) || counted == (int64_t)row->number[MODEL_PARAMETERS])
         return true;
     (void)tree_error(diagnostics, row->place[MODEL_PARAMETERS],
                      "parameters is %s, but the shape of '%s' has %" PRId64,
@@ -201,6 +211,17 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
     return find_weight_sync(row, diagnostics, &framework->weight_sync);
 }
 
+/* An alias is its row: catalog.c looks it up by the row's name. */
+static bool fill_alias(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                       void *item) {
+    struct catalog_alias *alias = item;
+    (void)diagnostics;
+    alias->kind = (enum catalog_kind)row->number[ALIAS_KIND];
+    COPY(alias->name, row->text[ALIAS_NAME]);
+    COPY(alias->alias, row->text[ALIAS_ALIAS]);
+    return true;
+}
+
 struct row_type {
     size_t size, provenance;
     bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
@@ -212,6 +233,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_MODELS] = {sizeof(struct llm_architecture), MODEL_PROVENANCE, fill_model},
     [CATALOG_PRICES] = {sizeof(struct catalog_price), PRICE_PROVENANCE, fill_price},
     [CATALOG_FRAMEWORKS] = {sizeof(struct catalog_framework), FRAMEWORK_PROVENANCE, fill_framework},
+    [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {
@@ -232,6 +254,38 @@ void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char
     if (kind == CATALOG_PRICES)
         (void)snprintf(buffer, size, "%s/%s/%s", row->text[PRICE_PROVIDER], row->text[PRICE_REGION],
                        row->text[PRICE_ITEM]);
+    else if (kind == CATALOG_ALIASES)
+        catalog_alias_name((enum catalog_kind)row->number[ALIAS_KIND], row->text[ALIAS_ALIAS],
+                           buffer, size);
     else
         base_text_copy(buffer, size, row->text[0]);
+}
+
+/* ---- loose names ----------------------------------------------------------------------------- */
+
+/* Behind the owner in OWNER/NAME; a path is no such name, nor is a remark with a slash in it. */
+static const char *without_owner(const char *name) {
+    size_t owner = strcspn(name, "/ "), length = strlen(name);
+    const char *rest = name + owner + 1;
+    bool json = length > 5 && strcmp(name + length - 5, ".json") == 0;
+    if (owner == 0 || name[owner] != '/' || *name == '.' || json)
+        return name;
+    return *rest != '\0' && strchr(rest, '/') == NULL ? rest : name;
+}
+
+void catalog_loose_name(const char *name, char *buffer, size_t size) {
+    size_t used = 0;
+    for (const char *c = without_owner(name); *c != '\0' && used + 1 < size; c++) {
+        bool dropped = *c == ' ' || *c == '-' || *c == '_';
+        bool capital = *c >= 'A' && *c <= 'Z';
+        if (!dropped)
+            buffer[used++] = capital ? (char)(*c - 'A' + 'a') : *c;
+    }
+    buffer[used] = '\0';
+}
+
+void catalog_alias_name(enum catalog_kind kind, const char *alias, char *buffer, size_t size) {
+    char loose[CATALOG_NAME_BYTES];
+    catalog_loose_name(alias, loose, sizeof loose);
+    (void)snprintf(buffer, size, "%s/%s", catalog_kind_name(kind), loose);
 }

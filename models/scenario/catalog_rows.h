@@ -11,17 +11,34 @@ struct catalog_node_row {
     struct catalog_offer offer;
 };
 
+struct catalog_alias {
+    enum catalog_kind kind; /* of what it stands for */
+    char alias[96], name[96];
+};
+
 /* What a kind's rows become: its size, and the function that fills it and adds the errors that only
  * show between cells (false). */
 size_t catalog_row_size(enum catalog_kind kind);
 bool catalog_row_fill(enum catalog_kind kind, const struct column_row *row,
                       struct rlhfsim_diagnostics *diagnostics, void *item);
 
-/* The name of a row into `buffer`: its first cell; of a price "PROVIDER/REGION/ITEM". */
+/* Room for the name of any row. */
+#define CATALOG_NAME_BYTES 192
+
+/* The name of a row into `buffer`: its first cell; of a price "PROVIDER/REGION/ITEM"; of an alias
+ * what catalog_alias_name gives. */
 void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char *buffer,
                       size_t size);
 
-/* Where the provenance and the source stand. */
+/* Where the provenance stands, and behind it the source; ALIAS_COLUMNS for aliases, which have a
+ * source only. */
 size_t catalog_provenance_column(enum catalog_kind kind);
+
+/* What is compared of a name: no case, no spaces, '-' or '_', no owner in front ("Qwen/Qwen2.5-7B"
+ * and "qwen 2.5 7b" are one). */
+void catalog_loose_name(const char *name, char *buffer, size_t size);
+
+/* "GPU/a100", the name of the row of an alias. */
+void catalog_alias_name(enum catalog_kind kind, const char *alias, char *buffer, size_t size);
 
 #endif

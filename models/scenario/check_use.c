@@ -13,7 +13,7 @@ static void check_precision(struct scenario_draft *draft, enum scenario_key key,
                             enum hardware_precision precision) {
     const struct hardware_gpu *gpu = &draft->scenario->cluster.gpu;
     if (draft->cluster_known && scenario_known(draft, key) &&
-        !(gpu->peak_flops_per_s[precision] > 0.0))
+        gpu->peak_flops_per_s[precision] == 0.0)
         scenario_blame(draft, key, "%s is %s%s, which %s does not compute with",
                        scenario_schema_at(key)->path, hardware_precision_name(precision),
                        scenario_given(draft, key) ? "" : " by default", gpu->name);

@@ -13,52 +13,57 @@
 #define INTEGER(from, to) .type = COLUMN_INTEGER, .minimum = (from), .maximum = (to)
 #define SHARE ABOVE(0, 1)
 #define BOOLEAN .type = COLUMN_BOOLEAN
+#define UNKNOWN .unknown = true
+#define UNIT(name) .unit = (name)
+#define ELSE(text) .fallback = (text)
 #define LARGE 1e15
-#define ORIGIN                                                           \
-    {"provenance", .type = COLUMN_PROVENANCE}, {"source", TEXT(1023)}, { \
-        "notes", .type = COLUMN_NOTE                                     \
+#define ORIGIN                                                  \
+    {"provenance", .type = COLUMN_PROVENANCE, ELSE("assumed")}, \
+        {"source", TEXT(1023), ELSE("the scenario")}, {         \
+        "notes", .type = COLUMN_NOTE, ELSE("")                  \
     }
 
 /* A text is at most as long as its field (see catalog.h, cluster.h, architecture.h). */
 static const struct column gpu_columns[GPU_COLUMNS] = {
-    {"name", TEXT(63)},
-    {"bf16_tflops", NUMBER(0, LARGE)},
-    {"fp16_tflops", NUMBER(0, LARGE)},
-    {"fp32_tflops", NUMBER(0, LARGE)},
-    {"fp8_tflops", NUMBER(0, LARGE)},
-    {"matmul_tflops_measured", ABOVE(0, LARGE)},
-    {"attention_efficiency", SHARE},
-    {"attention_backward_efficiency", SHARE},
-    {"memory_gib", ABOVE(0, LARGE)},
-    {"memory_bandwidth_gb_per_s", ABOVE(0, LARGE)},
-    {"memory_bandwidth_measured_gb_per_s", ABOVE(0, LARGE)},
-    {"scaleup_gb_per_s", ABOVE(0, LARGE)},
-    {"host_bandwidth_gb_per_s", ABOVE(0, LARGE)},
-    {"kernel_launch_us", NUMBER(0, LARGE)},
-    {"power_w", NUMBER(0, LARGE)},
+    {"name", TEXT(63), ELSE("inline GPU")},
+    {"bf16_tflops", NUMBER(0, LARGE), UNKNOWN, UNIT("TFLOPS")},
+    {"fp16_tflops", NUMBER(0, LARGE), UNKNOWN, UNIT("TFLOPS")},
+    {"fp32_tflops", NUMBER(0, LARGE), UNKNOWN, UNIT("TFLOPS")},
+    {"fp8_tflops", NUMBER(0, LARGE), UNKNOWN, UNIT("TFLOPS")},
+    {"matmul_tflops_measured", ABOVE(0, LARGE), UNKNOWN, UNIT("TFLOPS")},
+    {"attention_efficiency", SHARE, UNKNOWN},
+    {"attention_backward_efficiency", SHARE, UNKNOWN},
+    {"memory_gib", ABOVE(0, LARGE), UNKNOWN, UNIT("GiB")},
+    {"memory_bandwidth_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"memory_bandwidth_measured_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"scaleup_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"host_bandwidth_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"kernel_launch_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"power_w", NUMBER(0, LARGE), UNKNOWN, UNIT("W")},
     ORIGIN};
 
-static const struct column node_columns[NODE_COLUMNS] = {{"name", TEXT(63)},
-                                                         {"provider", TEXT(31)},
-                                                         {"instance", TEXT(63)},
-                                                         {"region", TEXT(47)},
-                                                         {"gpu", TEXT(63)},
-                                                         {"gpus", INTEGER(1, 1024)},
-                                                         {"host_memory_gib", ABOVE(0, LARGE)},
-                                                         {"nvme_gb", NUMBER(0, LARGE)},
-                                                         {"network_gbit_per_s", ABOVE(0, LARGE)},
-                                                         {"scaleup_efficiency", SHARE},
-                                                         {"network_efficiency", SHARE},
-                                                         {"scaleup_latency_us", NUMBER(0, LARGE)},
-                                                         {"network_latency_us", NUMBER(0, LARGE)},
-                                                         {"collective_start_us", NUMBER(0, LARGE)},
-                                                         {"storage_gb_per_s", ABOVE(0, LARGE)},
-                                                         ORIGIN};
+static const struct column node_columns[NODE_COLUMNS] = {
+    {"name", TEXT(63), ELSE("inline node")},
+    {"provider", TEXT(31), ELSE("own")},
+    {"instance", TEXT(63), ELSE("inline node")},
+    {"region", TEXT(47), ELSE("here")},
+    {"gpu", TEXT(63)},
+    {"gpus", INTEGER(1, 1024)},
+    {"host_memory_gib", ABOVE(0, LARGE), UNKNOWN, UNIT("GiB")},
+    {"nvme_gb", NUMBER(0, LARGE), UNKNOWN, UNIT("GB")},
+    {"network_gbit_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("Gbit/s")},
+    {"scaleup_efficiency", SHARE, UNKNOWN},
+    {"network_efficiency", SHARE, UNKNOWN},
+    {"scaleup_latency_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"network_latency_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"collective_start_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"storage_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    ORIGIN};
 
 /* The limits of the shapes keep the parameter count within 63 bits, see architecture.h. */
 static const struct column model_columns[MODEL_COLUMNS] = {
-    {"name", TEXT(95)},
-    {"family", TEXT(31)},
+    {"name", TEXT(95), ELSE("inline model")},
+    {"family", TEXT(31), ELSE("llama")},
     {"layers", INTEGER(1, LLM_LAYERS_LIMIT)},
     {"hidden", INTEGER(1, LLM_HIDDEN_LIMIT)},
     {"heads", INTEGER(1, LLM_HEADS_LIMIT)},
@@ -66,42 +71,46 @@ static const struct column model_columns[MODEL_COLUMNS] = {
     {"head_dim", INTEGER(1, LLM_HEAD_DIM_LIMIT)},
     {"ffn", INTEGER(1, LLM_FFN_LIMIT)},
     {"vocab", INTEGER(1, LLM_VOCAB_LIMIT)},
-    {"max_position", INTEGER(1, 1e9)},
-    {"tied_embeddings", BOOLEAN},
-    {"gated_ffn", BOOLEAN},
-    {"qkv_bias", BOOLEAN},
-    {"output_bias", BOOLEAN},
-    {"ffn_bias", BOOLEAN},
-    {"qk_norm", BOOLEAN},
-    {"traits", .type = COLUMN_NOTE, .optional = true},
-    {"parameters", INTEGER(1, 9e15)},
+    {"max_position", INTEGER(1, 1e9), UNIT("tokens")},
+    {"tied_embeddings", BOOLEAN, ELSE("no")},
+    {"gated_ffn", BOOLEAN, ELSE("yes")},
+    {"qkv_bias", BOOLEAN, ELSE("no")},
+    {"output_bias", BOOLEAN, ELSE("no")},
+    {"ffn_bias", BOOLEAN, ELSE("no")},
+    {"qk_norm", BOOLEAN, ELSE("no")},
+    {"traits", .type = COLUMN_NOTE, .optional = true, ELSE("")},
+    {"parameters", INTEGER(1, 9e15), UNKNOWN},
     ORIGIN};
 
-static const struct column price_columns[PRICE_COLUMNS] = {{"provider", TEXT(31)},
-                                                           {"region", TEXT(47)},
-                                                           {"item", TEXT(95)},
-                                                           {"unit", TEXT(31)},
-                                                           {"price_usd", NUMBER(0, LARGE)},
-                                                           {"date", TEXT(31)},
-                                                           ORIGIN};
+static const struct column price_columns[PRICE_COLUMNS] = {
+    {"provider", TEXT(31)},
+    {"region", TEXT(47)},
+    {"item", TEXT(95)},
+    {"unit", TEXT(31)},
+    {"price_usd", NUMBER(0, LARGE), UNIT("USD")},
+    {"date", TEXT(31)},
+    ORIGIN};
 
 static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"name", TEXT(47)},
     {"matmul_share", SHARE},
-    {"microbatch_host_ms", NUMBER(0, LARGE)},
-    {"optimizer_host_ms", NUMBER(0, LARGE)},
-    {"step_host_s", NUMBER(0, LARGE)},
-    {"iteration_host_ms", NUMBER(0, LARGE)},
-    {"sequence_host_us", NUMBER(0, LARGE)},
-    {"transition_s_per_sqrt_gb", NUMBER(0, LARGE)},
+    {"microbatch_host_ms", NUMBER(0, LARGE), UNIT("ms")},
+    {"optimizer_host_ms", NUMBER(0, LARGE), UNIT("ms")},
+    {"step_host_s", NUMBER(0, LARGE), UNIT("s")},
+    {"iteration_host_ms", NUMBER(0, LARGE), UNIT("ms")},
+    {"sequence_host_us", NUMBER(0, LARGE), UNIT("us")},
+    {"transition_s_per_sqrt_gb", NUMBER(0, LARGE), UNIT("s/sqrt(GB)")},
     {"weight_sync", TEXT(63)},
-    {"sync_pause_s", NUMBER(0, LARGE)},
-    {"sync_tensor_ms", NUMBER(0, LARGE)},
-    {"sync_load_gb_per_s", NUMBER(0, LARGE)},
-    {"engine_residue_gib", NUMBER(0, LARGE)},
-    {"context_gib", NUMBER(0, LARGE)},
+    {"sync_pause_s", NUMBER(0, LARGE), UNIT("s")},
+    {"sync_tensor_ms", NUMBER(0, LARGE), UNIT("ms")},
+    {"sync_load_gb_per_s", NUMBER(0, LARGE), UNIT("GB/s")},
+    {"engine_residue_gib", NUMBER(0, LARGE), UNIT("GiB")},
+    {"context_gib", NUMBER(0, LARGE), UNIT("GiB")},
     {"fragmentation_fraction", NUMBER(0, 1)},
     ORIGIN};
+
+static const struct column alias_columns[ALIAS_COLUMNS] = {
+    {"kind", .type = COLUMN_KIND}, {"alias", TEXT(95)}, {"name", TEXT(95)}, {"source", TEXT(1023)}};
 
 struct kind_row {
     const char *file, *name;
@@ -115,10 +124,13 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_MODELS] = {"models.csv", "model", model_columns, MODEL_COLUMNS},
     [CATALOG_PRICES] = {"prices.csv", "price", price_columns, PRICE_COLUMNS},
     [CATALOG_FRAMEWORKS] = {"frameworks.csv", "framework", framework_columns, FRAMEWORK_COLUMNS},
+    [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
 };
 
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",
                                           NULL};
+/* In the order of enum catalog_kind; prices have no aliases. */
+static const char *const alias_kinds[] = {"gpu", "node", "model", "price", "framework", NULL};
 static const char *const booleans[] = {"no", "yes", NULL};
 
 const struct column *catalog_columns(enum catalog_kind kind, size_t *count) {
@@ -228,6 +240,9 @@ static void describe(const struct column *column, char *buffer, size_t size) {
     case COLUMN_PROVENANCE:
         (void)snprintf(buffer, size, "one of measured, interpolated, extrapolated, assumed");
         break;
+    case COLUMN_KIND:
+        (void)snprintf(buffer, size, "one of gpu, node, model, framework");
+        break;
     }
 }
 
@@ -257,9 +272,34 @@ static bool read_cell(const struct column *column, const char *text, double *num
     case COLUMN_PROVENANCE:
         index = find_word(provenances, text);
         break;
+    case COLUMN_KIND:
+        index = find_word(alias_kinds, text);
+        index = index == CATALOG_PRICES ? -1 : index;
+        break;
     }
     *number = index;
     return index >= 0;
+}
+
+bool catalog_read_cell(const struct column *column, const char *title, const char *text,
+                       struct tree_place place, struct rlhfsim_diagnostics *diagnostics,
+                       double *number) {
+    char expected[128], quoted[BASE_QUOTE_SIZE];
+    if (column->unknown && *text == '\0') {
+        *number = (double)NAN;
+        return true;
+    }
+    if (read_cell(column, text, number))
+        return true;
+    describe(column, expected, sizeof expected);
+    (void)tree_error(diagnostics, place, "%s is %s, expected %s%s", title,
+                     *text == '\0' ? "empty" : base_quote(text, quoted), expected,
+                     column->unknown ? ", or nothing where it is not known" : "");
+    return false;
+}
+
+size_t catalog_find_column(enum catalog_kind kind, const char *name) {
+    return find_column(&kinds[kind], name);
 }
 
 bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
@@ -275,15 +315,11 @@ bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
             continue;
         }
         const struct csv_cell *cell = &cells->cells[position[i]];
-        char expected[128], quoted[BASE_QUOTE_SIZE];
         row->text[i] = cell->text;
         row->place[i] = cell->place;
-        if (read_cell(column, cell->text, &row->number[i]))
-            continue;
-        good = false;
-        describe(column, expected, sizeof expected);
-        (void)tree_error(diagnostics, cell->place, "%s is %s, expected %s", column->name,
-                         *cell->text == '\0' ? "empty" : base_quote(cell->text, quoted), expected);
+        good = catalog_read_cell(column, column->name, cell->text, cell->place, diagnostics,
+                                 &row->number[i]) &&
+               good;
     }
     return good;
 }

@@ -3,20 +3,22 @@
 #define MODELS_SCENARIO_COLUMNS_H
 
 /*
- * The columns of the catalog's files: one table a file with the name, type and range of each. A
- * file has exactly these columns, in any order; it may lack those that are optional.
+ * The columns of the catalog's files: one table a file with the name, type, range and unit of each.
+ * A file has exactly these columns, in any order; it may lack those that are optional. A cell of
+ * some may be empty: the figure is not known, and a run that needs it is refused (check_known.c).
  */
 
 #include "models/scenario/catalog.h"
 #include "models/scenario/csv_table.h"
 
 enum column_type {
-    COLUMN_TEXT,      /* at most `most` bytes, not empty */
-    COLUMN_NOTE,      /* any text, may be empty */
-    COLUMN_NUMBER,    /* `minimum` to `maximum`, see below */
-    COLUMN_INTEGER,   /* the same, whole */
-    COLUMN_BOOLEAN,   /* yes or no */
-    COLUMN_PROVENANCE /* measured, interpolated, extrapolated or assumed */
+    COLUMN_TEXT,       /* at most `most` bytes, not empty */
+    COLUMN_NOTE,       /* any text, may be empty */
+    COLUMN_NUMBER,     /* `minimum` to `maximum`, see below */
+    COLUMN_INTEGER,    /* the same, whole */
+    COLUMN_BOOLEAN,    /* yes or no */
+    COLUMN_PROVENANCE, /* measured, interpolated, extrapolated or assumed */
+    COLUMN_KIND        /* gpu, node, model or framework: what an alias stands for */
 };
 
 struct column {
@@ -24,8 +26,11 @@ struct column {
     size_t most;
     double minimum, maximum;
     enum column_type type;
-    bool above;    /* the minimum itself is outside */
-    bool optional; /* a file may lack it; its cells are empty then */
+    bool above;           /* the minimum itself is outside */
+    bool optional;        /* a file may lack it; its cells are empty then */
+    bool unknown;         /* an empty cell is a figure that is not known */
+    const char *unit;     /* as people write it: "GiB", "TFLOPS"; NULL without */
+    const char *fallback; /* what a row written in a scenario has without the key; NULL: nothing */
 };
 
 #define COLUMN_LIMIT 24
@@ -134,6 +139,8 @@ enum framework_column {
     FRAMEWORK_COLUMNS
 };
 
+enum alias_column { ALIAS_KIND, ALIAS_ALIAS, ALIAS_NAME, ALIAS_SOURCE, ALIAS_COLUMNS };
+
 /* The columns of a file in the order of the enums above; `count` of them. */
 const struct column *catalog_columns(enum catalog_kind kind, size_t *count);
 
@@ -144,7 +151,7 @@ const char *catalog_kind_name(enum catalog_kind kind);
 /* One row in the order of the columns, whatever their order in the file. */
 struct column_row {
     const char *text[COLUMN_LIMIT];
-    double number[COLUMN_LIMIT]; /* numbers, integers, booleans (0 or 1), provenance (index) */
+    double number[COLUMN_LIMIT]; /* numbers (not known: NAN), booleans (0 or 1), words (index) */
     struct tree_place place[COLUMN_LIMIT];
 };
 
@@ -160,6 +167,18 @@ bool catalog_match_header(enum catalog_kind kind, const struct csv_table *table,
 bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
                       const size_t position[COLUMN_LIMIT], struct rlhfsim_diagnostics *diagnostics,
                       struct column_row *row);
+
+/* Checks one cell. False after the error at `place`, which calls the column `title`. */
+bool catalog_read_cell(const struct column *column, const char *title, const char *text,
+                       struct tree_place place, struct rlhfsim_diagnostics *diagnostics,
+                       double *number);
+
+/* The index of a column by name; `count` where the kind has none of that name. */
+size_t catalog_find_column(enum catalog_kind kind, const char *name);
+
+/* The row behind a name (or an alias of it), NULL when there is none. Lives with the catalog. */
+const struct column_row *catalog_row(const struct catalog *catalog, enum catalog_kind kind,
+                                     const char *name);
 
 /* The text of a provenance index; the string is static. */
 const char *catalog_provenance_name(int provenance);

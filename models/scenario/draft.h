@@ -8,6 +8,7 @@
  * so that one mistake is not reported again in other words. load.c has the order of the stages.
  */
 
+#include "models/scenario/columns.h"
 #include "models/scenario/scenario.h"
 #include "models/scenario/values.h"
 
@@ -21,6 +22,9 @@ struct scenario_draft {
      * architecture, the two lengths, samples of a step and of a mini-batch. */
     bool algorithm_known, cluster_known, model_known[ALGORITHM_ROLE_COUNT];
     bool prompt_known, response_known, samples_known, minibatch_known;
+    struct column_row node_row, gpu_row; /* with cluster_known */
+    struct catalog_offer offer;          /* of the node, with offer_known */
+    bool offer_known;
     enum rlhfsim_status fatal; /* RLHFSIM_NO_MEMORY and the like from a reader; else RLHFSIM_OK */
 };
 
@@ -34,6 +38,7 @@ void scenario_resolve_lengths(struct scenario_draft *draft);
 void scenario_resolve_prices(struct scenario_draft *draft);
 void scenario_resolve_batches(struct scenario_draft *draft); /* samples, mini-batches, steps */
 void scenario_check_layout(struct scenario_draft *draft);    /* tp, dp, micro-batches on the GPUs */
+void scenario_check_known(struct scenario_draft *draft);     /* gaps of the rows that are used */
 void scenario_check_use(struct scenario_draft *draft);       /* precision, context, companions */
 
 /* ---- what the stages share ------------------------------------------------------------------- */

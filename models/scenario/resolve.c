@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names of the scenario that stand for one row each: algorithm, framework, node. */
+/* Names of the scenario that stand for one row each: algorithm, framework. */
 #include "models/base/text.h"
 #include "models/scenario/draft.h"
 
@@ -89,49 +89,4 @@ void scenario_resolve_framework(struct scenario_draft *draft) {
     draft->scenario->framework = *framework;
     draft->scenario->framework_provenance =
         catalog_provenance(draft->catalog, CATALOG_FRAMEWORKS, name);
-}
-
-/* ---- cluster --------------------------------------------------------------------------------- */
-
-static void check_gpu(struct scenario_draft *draft, const struct hardware_node *node) {
-    char quoted[BASE_QUOTE_SIZE];
-    const char *name = draft->values.at[KEY_CLUSTER_GPU].text;
-    const struct hardware_gpu *named =
-        scenario_known(draft, KEY_CLUSTER_GPU) ? catalog_gpu(draft->catalog, name) : NULL;
-    bool same = named != NULL && named == catalog_gpu(draft->catalog, node->gpu);
-    if (scenario_known(draft, KEY_CLUSTER_GPU) && !same)
-        scenario_blame(draft, KEY_CLUSTER_GPU, "cluster.gpu is %s, but node '%s' has %s",
-                       base_quote(name, quoted), node->name, node->gpu);
-}
-
-static bool check_gpu_count(struct scenario_draft *draft, const struct hardware_node *node) {
-    struct hardware_cluster *cluster = &draft->scenario->cluster;
-    if (!scenario_given(draft, KEY_CLUSTER_GPUS_PER_NODE))
-        cluster->gpus_per_node = node->gpus;
-    else if (!scenario_known(draft, KEY_CLUSTER_GPUS_PER_NODE))
-        return false;
-    if (cluster->gpus_per_node <= node->gpus)
-        return true;
-    scenario_blame(draft, KEY_CLUSTER_GPUS_PER_NODE,
-                   "cluster.gpus_per_node is %d, but node '%s' has %d GPUs", cluster->gpus_per_node,
-                   node->name, node->gpus);
-    return false;
-}
-
-void scenario_resolve_cluster(struct scenario_draft *draft) {
-    struct rlhfsim_scenario *scenario = draft->scenario;
-    const char *name = draft->values.at[KEY_CLUSTER_NODE].text;
-    if (!scenario_known(draft, KEY_CLUSTER_NODE))
-        return;
-    const struct hardware_node *node = catalog_node(draft->catalog, name);
-    if (node == NULL) {
-        scenario_blame_name(draft, KEY_CLUSTER_NODE, CATALOG_NODES);
-        return;
-    }
-    check_gpu(draft, node);
-    scenario->cluster.node = *node;
-    scenario->cluster.gpu = *catalog_gpu(draft->catalog, node->gpu);
-    scenario->node_provenance = catalog_provenance(draft->catalog, CATALOG_NODES, name);
-    scenario->gpu_provenance = catalog_provenance(draft->catalog, CATALOG_GPUS, node->gpu);
-    draft->cluster_known = check_gpu_count(draft, node) && scenario_known(draft, KEY_CLUSTER_NODES);
 }

@@ -8,7 +8,9 @@
 #include "models/base/file.h"
 #include "models/base/text.h"
 #include "models/llm/config_json.h"
+#include "models/scenario/catalog_rows.h"
 #include "models/scenario/draft.h"
+#include "models/scenario/inline_row.h"
 #include "models/scenario/sets.h"
 
 #include <inttypes.h>
@@ -161,10 +163,21 @@ static bool read_config(struct scenario_draft *draft, enum scenario_key key,
     return status == RLHFSIM_OK;
 }
 
+static bool read_inline(struct scenario_draft *draft, enum scenario_key key,
+                        struct llm_architecture *architecture) {
+    struct inline_request request = {scenario_schema_at(key)->path, CATALOG_MODELS, draft->catalog,
+                                     draft->diagnostics};
+    struct column_row row;
+    return inline_row_read(&request, draft->values.at[key].mapping, &row) &&
+           catalog_row_fill(CATALOG_MODELS, &row, draft->diagnostics, architecture);
+}
+
 static bool resolve_architecture(struct scenario_draft *draft, enum scenario_key key,
                                  struct llm_architecture *architecture) {
     if (!scenario_known(draft, key))
         return false;
+    if (draft->values.at[key].mapping != NULL)
+        return read_inline(draft, key, architecture);
     const char *name = draft->values.at[key].text;
     const struct llm_architecture *row = catalog_model(draft->catalog, name);
     if (row != NULL)

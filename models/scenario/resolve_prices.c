@@ -99,12 +99,9 @@ void scenario_resolve_prices(struct scenario_draft *draft) {
     struct cost_prices *prices = &draft->scenario->prices;
     const struct scenario_value *provider = &draft->values.at[KEY_PRICES_PROVIDER];
     const struct scenario_value *region = &draft->values.at[KEY_PRICES_REGION];
-    const struct catalog_offer *offer =
-        draft->scenario->cluster.node.name[0] == '\0'
-            ? NULL
-            : catalog_node_offer(draft->catalog, draft->scenario->cluster.node.name);
-    if (offer == NULL || provider->given != provider->known || region->given != region->known ||
-        !scenario_known(draft, KEY_PRICES_PLAN))
+    const struct catalog_offer *offer = &draft->offer;
+    if (!draft->offer_known || provider->given != provider->known ||
+        region->given != region->known || !scenario_known(draft, KEY_PRICES_PLAN))
         return;
     struct place_of_rent where = {provider->given ? provider->text : offer->provider,
                                   region->given ? region->text : offer->region};

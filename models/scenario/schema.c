@@ -45,8 +45,8 @@ static const char *const plan_choices[] = {"on_demand", "spot", NULL};
 #define MODEL_KEYS(role, ROLE, what)                                                              \
     [KEY_MODELS_##ROLE##_MODEL] = {"models." role ".model",                                       \
                                    "the " what ": a name of the catalog, or the path of a "       \
-                                   "config.json (from the scenario's folder)",                    \
-                                   TEXT(4095)},                                                   \
+                                   "config.json (from the scenario's folder), or its columns",    \
+                                   TEXT(4095), .row = true},                                      \
     [KEY_MODELS_##ROLE##_LORA_RANK] = {"models." role ".lora_rank",                               \
                                        "rank of LoRA adapters on every linear layer of the " role \
                                        "; 0 trains all parameters",                               \
@@ -119,12 +119,14 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     MODEL_KEYS("reward", REWARD, "model that scores samples"),
     MODEL_KEYS("reference", REFERENCE, "frozen model that the KL term compares with"),
 
-    [KEY_CLUSTER_NODE] = {"cluster.node", "kind of node: a name of the catalog", TEXT(63),
-                          .required = true},
+    [KEY_CLUSTER_NODE] = {"cluster.node", "kind of node: a name of the catalog, or its columns",
+                          TEXT(63), .row = true, .required = true},
     [KEY_CLUSTER_NODES] = {"cluster.nodes", "number of nodes", INTEGER(1, MANY), .fallback = "1",
                            FIELD(cluster.nodes)},
     [KEY_CLUSTER_GPU] = {"cluster.gpu",
-                         "kind of GPU, to be sure of it: must be the one of the node", TEXT(63)},
+                         "kind of GPU, to be sure of it: must be the one of the node; or the "
+                         "columns of a GPU in its place",
+                         TEXT(63), .row = true},
     [KEY_CLUSTER_GPUS_PER_NODE] = {"cluster.gpus_per_node",
                                    "GPUs used in each node; by default all it has",
                                    INTEGER(1, 1024), FIELD(cluster.gpus_per_node)},
@@ -356,7 +358,8 @@ void scenario_schema_expectation(const struct scenario_schema_entry *entry, char
                                  size_t size) {
     switch (entry->type) {
     case SCENARIO_TYPE_TEXT:
-        (void)snprintf(buffer, size, "one line of text of at most %" PRId64 " bytes", entry->most);
+        (void)snprintf(buffer, size, "one line of text of at most %" PRId64 " bytes%s", entry->most,
+                       entry->row ? ", or a mapping of columns" : "");
         break;
     case SCENARIO_TYPE_INTEGER:
         describe_integer(entry, buffer, size);

@@ -131,6 +131,7 @@ struct scenario_schema_entry {
     enum scenario_use use;
     enum base_dimension dimension;
     bool required;     /* in every scenario; what only some need is in legality.c */
+    bool row;          /* the name of a catalog row, or a mapping with its columns (inline_row.h) */
     bool above, below; /* `minimum` / `maximum` themselves are outside */
     const char
         *fallback; /* the default as a user would write it; NULL: required, absent or derived */

@@ -162,6 +162,10 @@ bool scenario_value_read(const struct scenario_schema_entry *entry, const struct
         return false;
     if (tree_is_empty(node))
         return refuse_empty(&reading);
+    if (entry->row && node->kind == TREE_MAPPING) {
+        value->mapping = node;
+        return true;
+    }
     if (node->kind != TREE_TEXT)
         return refuse(&reading);
     value->text = node->text;

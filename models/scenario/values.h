@@ -18,9 +18,10 @@ struct scenario_value {
     bool known;              /* has a legal value: the user's or the default */
     struct tree_place key;   /* of the key; not given: of the nearest section that was written */
     struct tree_place place; /* of the value; not given: as above */
-    const char *text;        /* as written */
-    int64_t integer;         /* integers; index of a choice; 0 or 1 */
-    double number;           /* numbers, quantities in SI */
+    const char *text;        /* as written; NULL for a mapping */
+    const struct tree_node *mapping; /* in place of a name: a row of the catalog, written here */
+    int64_t integer;                 /* integers; index of a choice; 0 or 1 */
+    double number;                   /* numbers, quantities in SI */
 };
 
 struct scenario_values {

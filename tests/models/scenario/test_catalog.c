@@ -6,6 +6,7 @@
 #include "models/base/diagnostics.h"
 #include "models/scenario/csv_table.h"
 
+#include <math.h>
 #include <sys/stat.h>
 
 static struct fixture fixture;
@@ -132,8 +133,7 @@ END_TEST
 
 START_TEST(test_look_ups) {
     load(".", true);
-    ck_assert_ptr_null(catalog_gpu(catalog, "g80")); /* names are matched exactly */
-    ck_assert_str_eq(catalog_nearest(catalog, CATALOG_GPUS, "g80"), "G80");
+    ck_assert_str_eq(catalog_nearest(catalog, CATALOG_GPUS, "g81"), "G80");
     ck_assert_str_eq(catalog_nearest(catalog, CATALOG_MODELS, "smalll"), "small");
     ck_assert_ptr_null(catalog_nearest(catalog, CATALOG_NODES, "zeppelin"));
     ck_assert_str_eq(catalog_source(catalog, CATALOG_NODES, "box"), "a page");
@@ -204,7 +204,8 @@ START_TEST(test_folder_without_files) {
     fixture_collect(&fixture, list);
     remove_second_folder(NULL);
     ck_assert_str_eq(fixture.errors, "mine: error: no catalog file here, expected gpus.csv, "
-                                     "nodes.csv, models.csv, prices.csv or frameworks.csv\n");
+                                     "nodes.csv, models.csv, prices.csv, frameworks.csv or "
+                                     "aliases.csv\n");
 }
 END_TEST
 
@@ -214,6 +215,80 @@ START_TEST(test_missing_file) {
     fixture_collect(&fixture, list);
     ck_assert_str_eq(fixture.errors,
                      "./models.csv: error: cannot be read: No such file or directory\n");
+}
+END_TEST
+
+/* ---- loose names and aliases ----------------------------------------------------------------- */
+
+#define ALIAS_HEADER "kind,alias,name,source\n"
+
+START_TEST(test_loose_names) {
+    static const char *const spellings[] = {"G80", "g80", "G-80", " g_8 0", "some-vendor/G80"};
+    load(".", true);
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+        ck_assert_ptr_eq(catalog_gpu(catalog, spellings[i]), catalog_gpu(catalog, "G80"));
+    ck_assert_str_eq(catalog_name(catalog, CATALOG_NODES, "B o-x"), "box");
+    /* A path is no name with an owner, nor is a remark with a slash in it; prices are exact. */
+    ck_assert_ptr_null(catalog_model(catalog, "/small"));
+    ck_assert_ptr_null(catalog_model(catalog, "./small"));
+    ck_assert_ptr_null(catalog_model(catalog, "a/b/small"));
+    ck_assert_ptr_null(catalog_model(catalog, "see a/small"));
+    ck_assert_ptr_null(catalog_model(catalog, "a/small.json"));
+    ck_assert_ptr_null(catalog_price(catalog, "Cloud", "north", "box.large spot"));
+}
+END_TEST
+
+START_TEST(test_aliases) {
+    fixture_write("aliases.csv", ALIAS_HEADER "gpu,Old Eighty (two),G80,a page\n"
+                                              "model,tiny,small,a page\n"
+                                              "node,G80,box,one spelling may stand for two kinds\n"
+                                              "framework,quick,fast,a page\n");
+    load(".", true);
+    ck_assert_ptr_eq(catalog_gpu(catalog, "old-eighty(two)"), catalog_gpu(catalog, "G80"));
+    ck_assert_ptr_eq(catalog_model(catalog, "org/TINY"), catalog_model(catalog, "small"));
+    ck_assert_ptr_eq(catalog_node(catalog, "g80"), catalog_node(catalog, "box"));
+    ck_assert_ptr_eq(catalog_framework(catalog, "Quick"), catalog_framework(catalog, "fast"));
+    ck_assert_ptr_null(catalog_framework(catalog, "tiny"));
+    ck_assert_str_eq(catalog_nearest(catalog, CATALOG_FRAMEWORKS, "quik"), "fast");
+    ck_assert_str_eq(catalog_source(catalog, CATALOG_GPUS, "old eighty (two)"), "a page");
+}
+END_TEST
+
+/* A user's alias for a row of the installation's. */
+START_TEST(test_alias_of_another_folder) {
+    make_second_folder("mine/aliases.csv", ALIAS_HEADER "node,ours,box,me\n");
+    load(".", true);
+    load("mine", false);
+    remove_second_folder("mine/aliases.csv");
+    ck_assert_ptr_eq(catalog_node(catalog, "ours"), catalog_node(catalog, "box"));
+}
+END_TEST
+
+/* ---- gaps ------------------------------------------------------------------------------------ */
+
+START_TEST(test_unknown_figures) {
+    char *gpus = fixture_replace(fixture_gpus, "G80,300,300,20,0,240", "G80,300,300,,0,");
+    char *nodes = fixture_replace(fixture_nodes, "1000,8000,400", ",,");
+    fixture_write("gpus.csv", gpus);
+    fixture_write("nodes.csv", nodes);
+    load(".", true);
+    const struct hardware_gpu *gpu = catalog_gpu(catalog, "G80");
+    ck_assert(isnan(gpu->peak_flops_per_s[HARDWARE_FP32]) && isnan(gpu->matmul_efficiency));
+    ck_assert_double_eq(gpu->peak_flops_per_s[HARDWARE_FP8], 0.0);
+    ck_assert(isnan(catalog_node(catalog, "box")->network_bandwidth_bytes_per_s));
+    ck_assert_double_eq(catalog_node(catalog, "box")->host_memory_bytes, 0.0);
+    free(gpus);
+    free(nodes);
+}
+END_TEST
+
+/* Without bf16 the efficiencies are shares of the fp16 peak. */
+START_TEST(test_gpu_before_bf16) {
+    char *gpus = fixture_replace(fixture_gpus, "G80,300,300,20,0,240", "G80,0,120,15,0,90");
+    fixture_write("gpus.csv", gpus);
+    load(".", true);
+    assert_relative(catalog_gpu(catalog, "G80")->matmul_efficiency, 90.0 / 120.0, 1e-15);
+    free(gpus);
 }
 END_TEST
 
@@ -257,14 +332,23 @@ static const struct bad_case cases[] = {
      "./gpus.csv:3:1: error: name is empty, expected text of at most 63 bytes\n"},
     /* numbers */
     {"gpus.csv", fixture_gpus, "G80,300", "G80,fast",
-     "./gpus.csv:2:5: error: bf16_tflops is 'fast', expected a number of at least 0\n"},
+     "./gpus.csv:2:5: error: bf16_tflops is 'fast', expected a number of at least 0, "
+     "or nothing where it is not known\n"},
     {"gpus.csv", fixture_gpus, "G80,300", "G80,0x12",
-     "./gpus.csv:2:5: error: bf16_tflops is '0x12', expected a number of at least 0\n"},
-    {"gpus.csv", fixture_gpus, "G80,300", "G80,",
-     "./gpus.csv:2:5: error: bf16_tflops is empty, expected a number of at least 0\n"},
+     "./gpus.csv:2:5: error: bf16_tflops is '0x12', expected a number of at least 0, "
+     "or nothing where it is not known\n"},
+    {"nodes.csv", fixture_nodes, "G80,8", "G80,",
+     "./nodes.csv:2:31: error: gpus is empty, expected a whole number from 1 to 1024\n"},
+    {"aliases.csv", ALIAS_HEADER "gpu,eighty,G80,me\n", "gpu,", "price,",
+     "./aliases.csv:2:1: error: kind is 'price', expected one of gpu, node, model, framework\n"},
+    {"aliases.csv", ALIAS_HEADER "gpu,eighty,G80,me\n", ",G80", ",G81",
+     "./aliases.csv:2:12: error: alias 'eighty' stands for GPU 'G81', which is not in gpus.csv; "
+     "did you mean 'G80'?\n"},
+    {"aliases.csv", ALIAS_HEADER "gpu,eighty,G80,me\n", "me\n", "me\ngpu,Eigh-ty,G90,me\n",
+     "./aliases.csv:3:1: error: alias 'GPU/eighty' is written twice, first on line 2\n"},
     {"gpus.csv", fixture_gpus, "0.5,0.3", "1.5,0.3",
      "./gpus.csv:2:22: error: attention_efficiency is 1.5, expected a number above 0 and at most "
-     "1\n"},
+     "1, or nothing where it is not known\n"},
     {"gpus.csv", fixture_gpus, "240", "340",
      "./gpus.csv:2:18: error: matmul_tflops_measured is 340, above the peak it is a share of "
      "(300)\n"},
@@ -332,8 +416,10 @@ START_TEST(test_all_at_once) {
     ck_assert_int_eq(catalog_load(catalog, ".", true, list), RLHFSIM_INVALID);
     fixture_collect(&fixture, list);
     ck_assert_str_eq(fixture.errors,
-                     "./gpus.csv:2:5: error: bf16_tflops is -300, expected a number of at least 0\n"
-                     "./gpus.csv:3:5: error: bf16_tflops is 'x', expected a number of at least 0\n"
+                     "./gpus.csv:2:5: error: bf16_tflops is -300, expected a number of at least 0, "
+                     "or nothing where it is not known\n"
+                     "./gpus.csv:3:5: error: bf16_tflops is 'x', expected a number of at least 0, "
+                     "or nothing where it is not known\n"
                      "./prices.csv:3:38: error: price_usd is 'free', expected a number of at least "
                      "0\n");
 }
@@ -375,6 +461,25 @@ START_TEST(test_too_many_columns) {
 }
 END_TEST
 
+/* No two rows of the project's catalog are one name but for case and signs: the first would hide
+ * the second from loose spellings. */
+START_TEST(test_own_names_differ) {
+    ck_assert_int_eq(chdir(fixture.start), 0);
+    load("scenarios/catalog", true);
+    ck_assert_int_eq(chdir(fixture.directory), 0);
+    for (int kind = 0; kind < CATALOG_KIND_COUNT; kind++) {
+        const char *name;
+        for (size_t i = 0; kind != CATALOG_PRICES && kind != CATALOG_ALIASES &&
+                           (name = catalog_name_at(catalog, (enum catalog_kind)kind, i)) != NULL;
+             i++) {
+            char other[256];
+            snprintf(other, sizeof other, "x/%s ", name);
+            ck_assert_pstr_eq(catalog_name(catalog, (enum catalog_kind)kind, other), name);
+        }
+    }
+}
+END_TEST
+
 /* The catalog that comes with the project. */
 START_TEST(test_own_catalog) {
     ck_assert_int_eq(chdir(fixture.start), 0);
@@ -389,6 +494,22 @@ START_TEST(test_own_catalog) {
         }
         ck_assert_uint_gt(count, 0);
     }
+    /* Spellings of public tables. */
+    static const struct {
+        enum catalog_kind kind;
+        const char *spelling, *name;
+    } rows[] = {{CATALOG_GPUS, "H100 80GB SXM (DGX Cloud)", "H100-SXM5-80GB"},
+                {CATALOG_GPUS, "a100_40gb", "A100-SXM4-40GB"},
+                {CATALOG_GPUS, "GB200 (per GPU)", "GB200"},
+                {CATALOG_GPUS, "RTX 3090 (280 W)", "RTX-3090"},
+                {CATALOG_NODES, "AWS p5 (EKS example, 2 nodes)", "aws-p5.48xlarge"},
+                {CATALOG_NODES, "h100_dgx", "dgx-h100"},
+                {CATALOG_MODELS, "meta-llama/Llama-2-7b-hf", "Llama-2-7b-hf"},
+                {CATALOG_MODELS, "Llama 2 7 B LoRA/adapter", "Llama-2-7b-hf"},
+                {CATALOG_MODELS, "meta-llama/Meta-Llama-3-70B", "Llama-3-70B"},
+                {CATALOG_FRAMEWORKS, "NeMo RL", "nemo-rl"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ck_assert_pstr_eq(catalog_name(catalog, rows[i].kind, rows[i].spelling), rows[i].name);
     /* Touvron et al., 2023: the sizes of Llama 2 as published, to the digit. */
     ck_assert_int_eq(llm_parameters(catalog_model(catalog, "Llama-2-7b-hf"), LLM_HEAD_VOCABULARY),
                      6738415616);
@@ -405,6 +526,11 @@ static Suite *catalog_suite(void) {
     tcase_add_test(tests, test_model_and_price);
     tcase_add_test(tests, test_traits);
     tcase_add_test(tests, test_look_ups);
+    tcase_add_test(tests, test_loose_names);
+    tcase_add_test(tests, test_aliases);
+    tcase_add_test(tests, test_alias_of_another_folder);
+    tcase_add_test(tests, test_unknown_figures);
+    tcase_add_test(tests, test_gpu_before_bf16);
     tcase_add_test(tests, test_free_form);
     tcase_add_test(tests, test_later_folder_wins);
     tcase_add_test(tests, test_node_with_known_gpu);
@@ -414,6 +540,7 @@ static Suite *catalog_suite(void) {
     tcase_add_test(tests, test_all_at_once);
     tcase_add_test(tests, test_places_of_cells);
     tcase_add_test(tests, test_too_many_columns);
+    tcase_add_test(tests, test_own_names_differ);
     tcase_add_test(tests, test_own_catalog);
     suite_add_tcase(suite, tests);
     return suite;
