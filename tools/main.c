@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&run_command, &check_command, &validate_command};
+static const struct command *const commands[] = {&run_command, &check_command, &catalog_command,
+                                                 &validate_command};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const char documentation[] =
@@ -36,6 +37,7 @@ static char *commands_help(void) {
     fputs("\nExamples:\n"
           "  rlhfsim check my-run.yaml            does it fit?\n"
           "  rlhfsim run my-run.yaml --out out    how long, how much, and why\n"
+          "  rlhfsim catalog gpus                 what is known, with sources\n"
           "  rlhfsim run --help                   the options of a command\n"
           "\nExit status: 0 done, 1 the scenario does not fit, 2 bad usage or input, 3 this\n"
           "machine failed (files, memory), 130 interrupted.",

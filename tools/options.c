@@ -79,7 +79,7 @@ error_t options_text(const char *option, const char *meaning, const char *argume
     return EINVAL;
 }
 
-static error_t add_catalog(struct options *options, const char *directory) {
+error_t options_add_catalog(struct options *options, const char *directory) {
     if (!catalog_path_is_directory(directory)) {
         diagnose_value("--catalog", "expected a directory of catalogs, got '%s'", directory);
         return EINVAL;
@@ -98,7 +98,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         options->has_seed = true;
         return options_number("--seed", argument, 0, UINT64_MAX, &options->seed);
     case KEY_CATALOG:
-        return add_catalog(options, argument);
+        return options_add_catalog(options, argument);
     case KEY_IGNORE_MEMORY:
         options->ignore_memory = true;
         return 0;

@@ -27,6 +27,9 @@ void options_end(struct options *options);
 /* The argp child; its input is the struct options. */
 extern const struct argp options_argp;
 
+/* The value of --catalog; EINVAL after saying that it is no directory. */
+error_t options_add_catalog(struct options *options, const char *directory);
+
 /* For a command's parser: takes SCENARIO, refuses a second one and a missing one. EINVAL after a
  * mistake that has been said, ARGP_ERR_UNKNOWN for keys that are none of its own. */
 error_t options_scenario(int key, char *argument, struct options *options);

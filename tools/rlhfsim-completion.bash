@@ -12,6 +12,19 @@ _rlhfsim_options() {
     "$@" --help | sed -n 's/^ *\(-., \)\{0,1\}\(--[a-z][a-z-]*\).*/\2/p'
 }
 
+# Fills COMPREPLY with the kinds of the catalog, or with the names of a kind (of prices none: they
+# have spaces).
+_rlhfsim_catalog() {
+    local program=$1 word=$2 kind=$3
+    if [[ -z $kind ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" catalog 2>/dev/null |
+            sed 's/ .*//')" -- "$word")
+    elif [[ $kind != prices ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" catalog "$kind" 2>/dev/null |
+            sed '1d; s/ .*//')" -- "$word")
+    fi
+}
+
 # Fills COMPREPLY with the folders that begin with the word, and the files that have one of the
 # endings behind it.
 _rlhfsim_files() {
@@ -28,11 +41,13 @@ _rlhfsim_files() {
 
 _rlhfsim() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local program=${COMP_WORDS[0]} command="" i
+    local program=${COMP_WORDS[0]} command="" argument="" i
     for ((i = 1; i < COMP_CWORD; i++)); do
-        if [[ ${COMP_WORDS[i]} != -* ]]; then
+        [[ ${COMP_WORDS[i]} != -* ]] || continue
+        if [[ -z $command ]]; then
             command=${COMP_WORDS[i]}
-            break
+        elif [[ -z $argument ]]; then
+            argument=${COMP_WORDS[i]}
         fi
     done
     COMPREPLY=()
@@ -51,6 +66,8 @@ _rlhfsim() {
         )
     elif [[ -z $command ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_rlhfsim_commands "$program")" -- "$word")
+    elif [[ $command == catalog ]]; then
+        _rlhfsim_catalog "$program" "$word" "$argument"
     elif [[ $command == validate ]]; then
         _rlhfsim_files "$word" csv
     else

@@ -8,6 +8,7 @@
  * may run in two threads, each with its own objects.
  */
 
+#include <rlhfsim/catalog.h>
 #include <rlhfsim/diagnostics.h>
 #include <rlhfsim/facts.h>
 #include <rlhfsim/forecast.h>

@@ -288,6 +288,17 @@ const char *catalog_name(const struct catalog *catalog, enum catalog_kind kind,
     return record == NULL ? NULL : record->name;
 }
 
+const char *catalog_alias_at(const struct catalog *catalog, enum catalog_kind kind,
+                             const char *name, size_t index) {
+    for (const struct record *record = catalog->records[CATALOG_ALIASES]; record != NULL;
+         record = record->next) {
+        const struct catalog_alias *alias = record->item;
+        if (alias->kind == kind && strcmp(alias->name, name) == 0 && index-- == 0)
+            return alias->alias;
+    }
+    return NULL;
+}
+
 const char *catalog_name_at(const struct catalog *catalog, enum catalog_kind kind, size_t index) {
     const struct record *record = catalog->records[kind];
     for (; record != NULL && index > 0; index--)

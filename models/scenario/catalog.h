@@ -82,6 +82,10 @@ enum catalog_kind {
 const char *catalog_name(const struct catalog *catalog, enum catalog_kind kind,
                          const char *spelling);
 
+/* Other spellings of a row by index, in the order of aliases.csv; NULL past the last one. */
+const char *catalog_alias_at(const struct catalog *catalog, enum catalog_kind kind,
+                             const char *name, size_t index);
+
 /* The names of a kind in the order of the files; NULL past the last one. A price is named
  * "PROVIDER/REGION/ITEM". */
 const char *catalog_name_at(const struct catalog *catalog, enum catalog_kind kind, size_t index);

@@ -23,13 +23,19 @@ expect_offered() {
     [[ $found == "$wanted" ]] || fail "offers '$found', expected '$wanted'"
 }
 
-expect_offered "check run validate" ""
-expect_offered "check" "c"
+expect_offered "catalog check run validate" ""
+expect_offered "check" "ch"
 expect_offered "--help --usage --version" "--"
 expect_offered "--seed --set" run "--se"
 expect_offered "--out" run a.yaml "--o"
 expect_offered "" check a.yaml "--o"
 expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
+expect_offered "--catalog --help --json --usage --version" catalog "--"
+expect_offered "algorithms frameworks gpus lengths models nodes prices weight-sync" catalog ""
+expect_offered "gpus" catalog g
+expect_offered "dpo grpo ppo" catalog algorithms ""
+expect_offered "MI300X MI308X" catalog gpus MI30
+expect_offered "" catalog prices ""
 
 mkdir "$scratch/work" "$scratch/work/folder"
 touch "$scratch/work/a.yaml" "$scratch/work/b.yml" "$scratch/work/c.txt"

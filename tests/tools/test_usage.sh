@@ -27,11 +27,12 @@ for help in --help '-?' -h; do
     expect_stdout "  run "
     expect_stdout "  check "
     expect_stdout "  validate "
+    expect_stdout "  catalog "
     expect_stdout "Examples:"
     expect_empty stderr
 done
 # Only what is built is offered.
-for absent in sweep plan catalog calibrate import compare review merge report; do
+for absent in sweep plan calibrate import compare review merge report; do
     ! grep -qE "^  $absent " "$scratch/stdout" || fail "$absent is listed"
 done
 

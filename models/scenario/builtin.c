@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scenario/builtin.h"
+
+#include "models/algorithms/algorithm.h"
+#include "models/network/weight_sync.h"
+#include "models/scenario/schema.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_BYTES 512
+
+static const char *const algorithm_columns[] = {"name", "meaning", "models", "phases",
+                                                "samples_per_prompt"};
+static const char *const weight_sync_columns[] = {"name", "meaning", "moves"};
+static const char *const length_columns[] = {"name", "keys", "meaning"};
+
+struct builtin_kind {
+    const char *const *columns;
+    size_t count;
+    /* One row by index, its texts in the arena; false past the last one. */
+    bool (*fill)(struct base_arena *arena, size_t index, struct builtin_row *row);
+};
+
+/* Adds ", TEXT" (or TEXT first). */
+static void join(char *buffer, size_t size, const char *text) {
+    size_t used = strlen(buffer);
+    (void)snprintf(buffer + used, size - used, "%s%s", used == 0 ? "" : ", ", text);
+}
+
+static const char *keep(struct base_arena *arena, const char *text) {
+    return base_arena_text(arena, text, strlen(text));
+}
+
+/* ---- algorithms ------------------------------------------------------------------------------ */
+
+static void list_models(const struct algorithm_type *type, char *buffer, size_t size) {
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++) {
+        char text[64];
+        enum algorithm_need need = type->needs[role];
+        (void)snprintf(text, sizeof text, "%s%s", algorithm_role_name((enum algorithm_role)role),
+                       need == ALGORITHM_OPTIONAL ? " (optional)" : "");
+        if (need != ALGORITHM_FORBIDDEN)
+            join(buffer, size, text);
+    }
+}
+
+static void list_phases(const struct algorithm_type *type, char *buffer, size_t size) {
+    for (size_t i = 0; i < type->step_count; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s%s", algorithm_phase_name(type->steps[i].phase),
+                       type->steps[i].condition == ALGORITHM_IF_KL ? " (with a KL term)"
+                       : type->steps[i].condition == ALGORITHM_IF_REFERENCE_EVERY_STEP
+                           ? " (unless precomputed)"
+                           : "");
+        join(buffer, size, text);
+    }
+}
+
+static bool fill_algorithm(struct base_arena *arena, size_t index, struct builtin_row *row) {
+    const struct algorithm_type *type = algorithm_at(index);
+    char models[TEXT_BYTES] = "", phases[TEXT_BYTES] = "", samples[64];
+    if (type == NULL)
+        return false;
+    list_models(type, models, sizeof models);
+    list_phases(type, phases, sizeof phases);
+    if (type->has_rollout)
+        (void)snprintf(samples, sizeof samples, "%d or more", type->min_samples_per_prompt);
+    else
+        (void)snprintf(samples, sizeof samples, "none: learns from pairs");
+    row->text[0] = type->name;
+    row->text[1] = type->meaning;
+    row->text[2] = keep(arena, models);
+    row->text[3] = keep(arena, phases);
+    row->text[4] = keep(arena, samples);
+    return true;
+}
+
+/* ---- weight sync ----------------------------------------------------------------------------- */
+
+static bool fill_weight_sync(struct base_arena *arena, size_t index, struct builtin_row *row) {
+    const struct network_weight_sync_type *type = network_weight_sync_at((unsigned)index);
+    (void)arena;
+    if (type == NULL)
+        return false;
+    row->text[0] = type->name;
+    row->text[1] = type->meaning;
+    row->text[2] = type->adapters ? "the adapters" : "the whole model";
+    return true;
+}
+
+/* ---- lengths --------------------------------------------------------------------------------- */
+
+/* The names come from the schema, which has the laws that a scenario may write. */
+static bool fill_length(struct base_arena *arena, size_t index, struct builtin_row *row) {
+    static const char *const keys[] = {"mean", "mean, p99, limit, uncut"};
+    static const char *const meanings[] = {
+        "every length is the mean",
+        "the logarithm of the length is normal; cut at the limit, mean and p99 are what is seen "
+        "after the cut unless uncut is true"};
+    const char *const *names = scenario_schema_at(KEY_RESPONSE_TOKENS_LAW)->choices;
+    (void)arena;
+    if (index >= sizeof keys / sizeof keys[0] || names[index] == NULL)
+        return false;
+    row->text[0] = names[index];
+    row->text[1] = keys[index];
+    row->text[2] = meanings[index];
+    return true;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+#define COLUMNS(array) (array), sizeof(array) / sizeof(array)[0]
+
+static const struct builtin_kind kinds[RLHFSIM_CATALOG_KINDS] = {
+    [RLHFSIM_CATALOG_ALGORITHMS] = {COLUMNS(algorithm_columns), fill_algorithm},
+    [RLHFSIM_CATALOG_WEIGHT_SYNC] = {COLUMNS(weight_sync_columns), fill_weight_sync},
+    [RLHFSIM_CATALOG_LENGTHS] = {COLUMNS(length_columns), fill_length},
+};
+
+const char *builtin_column(enum rlhfsim_catalog_kind kind, size_t index) {
+    return index < kinds[kind].count ? kinds[kind].columns[index] : NULL;
+}
+
+static struct builtin_row *next_row(struct base_arena *arena, const struct builtin_kind *kind,
+                                    size_t index) {
+    struct builtin_row row = {0};
+    if (!kind->fill(arena, index, &row))
+        return NULL;
+    struct builtin_row *kept = base_arena_allocate(arena, sizeof *kept);
+    if (kept != NULL)
+        *kept = row;
+    return kept;
+}
+
+struct builtin_row *builtin_rows(struct base_arena *arena, enum rlhfsim_catalog_kind kind) {
+    struct builtin_row *first = NULL, **link = &first;
+    for (size_t i = 0; kinds[kind].fill != NULL; i++) {
+        *link = next_row(arena, &kinds[kind], i);
+        if (*link == NULL)
+            break;
+        link = &(*link)->next;
+    }
+    return first;
+}
