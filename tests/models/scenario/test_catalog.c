@@ -507,6 +507,9 @@ START_TEST(test_own_catalog) {
                 {CATALOG_MODELS, "meta-llama/Llama-2-7b-hf", "Llama-2-7b-hf"},
                 {CATALOG_MODELS, "Llama 2 7 B LoRA/adapter", "Llama-2-7b-hf"},
                 {CATALOG_MODELS, "meta-llama/Meta-Llama-3-70B", "Llama-3-70B"},
+                {CATALOG_MODELS, "deepseek-ai/deepseek-llm-7b-chat", "deepseek-llm-7b"},
+                {CATALOG_MODELS, "Grok 1 314b", "Grok-1"},
+                {CATALOG_MODELS, "GPT 175B (96 layers, h12288)", "gpt3-175b"},
                 {CATALOG_FRAMEWORKS, "NeMo RL", "nemo-rl"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         ck_assert_pstr_eq(catalog_name(catalog, rows[i].kind, rows[i].spelling), rows[i].name);
