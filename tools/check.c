@@ -7,8 +7,10 @@
 #include "verdict.h"
 
 static const char documentation[] =
-    "Says without simulating whether the run that the file SCENARIO describes is legal and fits in "
-    "memory, and if not, in which phase and by how much."
+    "Says everything that can be said without simulating about the run that the file SCENARIO "
+    "describes: whether it is legal and fits in memory, and if not, in which phase and by how "
+    "much; "
+    "how the work is divided, what a step moves, what an hour costs."
     "\v"
     "Examples:\n"
     "  rlhfsim check ppo.yaml\n"
@@ -56,5 +58,5 @@ static int check_main(int argc, char **argv) {
     return status;
 }
 
-const struct command check_command = {"check", "say without simulating whether it fits",
+const struct command check_command = {"check", "say without simulating whether it fits, and how",
                                       check_main};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "note.h"
 
+#include "layout.h"
 #include "page.h"
 #include "text.h"
 #include "verdict.h"
@@ -215,7 +216,9 @@ void note_check(FILE *stream, const struct rlhfsim_scenario *scenario,
     page_start(&page, stream);
     verdict_title(&page, scenario);
     verdict_memory(&page, forecast);
+    layout_phases(&page, forecast);
     verdict_models(&page, scenario);
     verdict_steps(&page, scenario, summary);
+    layout_lines(&page, forecast);
     sources_line(&page, summary);
 }

@@ -102,3 +102,11 @@ void page_row(struct page *page, const char *format, ...) {
     va_end(arguments);
     page_end(page);
 }
+
+void page_wide_row(struct page *page, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(page->stream, format, arguments);
+    va_end(arguments);
+    page_end(page);
+}

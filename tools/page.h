@@ -40,4 +40,8 @@ void page_paragraph(struct page *page, const char *label, const char *format, ..
 /* A line under the text column that is printed as it is: a row of a table. */
 void page_row(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same from the first column on: a table that needs the width. */
+void page_wide_row(struct page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -68,10 +68,20 @@ static void owner_table(struct page *page, const struct rlhfsim_forecast *foreca
         owner_row(page, "others", "", rest, peak);
 }
 
-static void host_memory(struct page *page, const struct rlhfsim_summary *summary) {
-    struct rlhfsim_value host = verdict_value(summary, "memory.host_peak_bytes");
-    if (verdict_middle(&host, 0) > 0)
-        page_paragraph(page, "Host memory", "peak %s a node", text_figure(&host, text_bytes).chars);
+static void host_memory(struct page *page, const struct rlhfsim_forecast *forecast) {
+    struct rlhfsim_value host =
+        verdict_value(rlhfsim_forecast_summary(forecast), "memory.host_peak_bytes");
+    double capacity = rlhfsim_forecast_layout(forecast)->host_bytes;
+    double peak = verdict_middle(&host, 0);
+    if (peak <= 0)
+        return;
+    page_label(page, "Host memory");
+    page_words(page, "peak %s of %s a node", text_figure(&host, text_bytes).chars,
+               text_bytes(capacity).chars);
+    if (peak <= capacity)
+        page_words(page, "; %s (%s) are left", text_gb(capacity - peak).chars,
+                   text_percent(1 - peak / capacity).chars);
+    page_end(page);
 }
 
 static const char *reason_of(const struct rlhfsim_forecast *forecast) {
@@ -101,7 +111,7 @@ void verdict_memory(struct page *page, const struct rlhfsim_forecast *forecast) 
                    text_percent(1 - peak_bytes / capacity_bytes).chars);
     page_end(page);
     owner_table(page, forecast, peak_bytes);
-    host_memory(page, summary);
+    host_memory(page, forecast);
 }
 
 /* ---- models and steps ------------------------------------------------------------------------ */

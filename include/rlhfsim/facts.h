@@ -38,4 +38,39 @@ struct rlhfsim_model_facts {
 RLHFSIM_API bool rlhfsim_scenario_model(const struct rlhfsim_scenario *scenario, size_t index,
                                         struct rlhfsim_model_facts *facts);
 
+/* How the work of a step is laid out, and what it moves: what follows from the scenario without
+ * simulating it. Counts of samples are of pairs offline. */
+struct rlhfsim_layout {
+    /* The trainer: gpus = ranks x train_tp. */
+    int train_tp, ranks, zero_stage;
+    int64_t optimizer_steps;    /* of one rollout step; offline: 1 */
+    int64_t rank_samples;       /* of a rank in one optimizer step */
+    int64_t microbatch_samples; /* of one pass; 0 with a token budget */
+    int64_t microbatch_tokens;  /* token budget of one pass; 0 without */
+    double microbatches;        /* passes of a rank in one optimizer step; with a token budget
+                                   the mean number of tokens over the budget */
+    /* The rollout engine: gpus = replicas x rollout_tp; 0 replicas offline. */
+    int replicas, rollout_tp;
+    int64_t kv_tokens;       /* that the KV cache of a replica has room for */
+    int64_t longest_tokens;  /* longest prompt and longest response */
+    int64_t longest_at_once; /* sequences of that length that run at once in a replica */
+    int max_num_seqs;
+    /* What is moved and kept. */
+    const char *weight_sync;        /* the mechanism; NULL offline */
+    double weight_sync_bytes;       /* of one sync, the whole model or its adapters */
+    double checkpoint_bytes;        /* of one checkpoint, all trained models */
+    int64_t checkpoint_every_steps; /* 0: none is written */
+    int64_t checkpoint_keep;
+    double host_bytes; /* host memory of a node; 0 where it is not known */
+    /* What is rented. */
+    double node_usd_per_hour, usd_per_hour; /* of one node, of all */
+    const char *price_source;
+};
+
+/* What every GPU, and the host of a node, holds in a phase. */
+struct rlhfsim_phase_memory {
+    const char *phase;
+    double gpu_bytes, host_bytes;
+};
+
 #endif

@@ -10,6 +10,7 @@
  */
 
 #include <rlhfsim/diagnostics.h>
+#include <rlhfsim/facts.h>
 #include <rlhfsim/scenario.h>
 #include <rlhfsim/summary.h>
 
@@ -63,5 +64,18 @@ struct rlhfsim_memory_row {
 };
 RLHFSIM_API bool rlhfsim_forecast_memory_row(const struct rlhfsim_forecast *forecast, size_t index,
                                              struct rlhfsim_memory_row *row);
+
+/* How the work is laid out; lives as long as the forecast, its strings as long as the scenario. */
+RLHFSIM_API const struct rlhfsim_layout *
+rlhfsim_forecast_layout(const struct rlhfsim_forecast *forecast);
+
+/* The phases in the order in which they first run, each at its fullest; false past the last one.
+ * And what a GPU holds there of a category ("weights", "kv_cache", ...), by the index of the phase
+ * and of the category; false where there is no such one. */
+RLHFSIM_API bool rlhfsim_forecast_phase(const struct rlhfsim_forecast *forecast, size_t index,
+                                        struct rlhfsim_phase_memory *memory);
+RLHFSIM_API bool rlhfsim_forecast_phase_category(const struct rlhfsim_forecast *forecast,
+                                                 size_t phase, size_t category, const char **name,
+                                                 double *bytes);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <rlhfsim/forecast.h>
 
+#include "models/forecast/layout.h"
 #include "models/forecast/limits.h"
 #include "models/forecast/plan.h"
 #include "models/forecast/run.h"
@@ -25,6 +26,8 @@
 struct rlhfsim_forecast {
     struct rlhfsim_summary summary;
     struct forecast_verdict verdict;
+    struct rlhfsim_layout layout;
+    struct forecast_phases phases;
 };
 
 /* ---- what is known without a run ---------------------------------------------------------- */
@@ -66,6 +69,8 @@ static struct rlhfsim_forecast *forecast_new(const struct forecast_plan *plan) {
     forecast->summary.events = -1;
     forecast_verdict_make(plan, &forecast->summary, &forecast->verdict);
     fill_provenance(&forecast->summary, scenario);
+    forecast_layout_make(plan, &forecast->layout);
+    forecast_phases_make(plan, &forecast->phases);
     return forecast;
 }
 
@@ -251,5 +256,26 @@ bool rlhfsim_forecast_memory_row(const struct rlhfsim_forecast *forecast, size_t
     if (index >= forecast->verdict.row_count)
         return false;
     *row = forecast->verdict.rows[index];
+    return true;
+}
+
+const struct rlhfsim_layout *rlhfsim_forecast_layout(const struct rlhfsim_forecast *forecast) {
+    return &forecast->layout;
+}
+
+bool rlhfsim_forecast_phase(const struct rlhfsim_forecast *forecast, size_t index,
+                            struct rlhfsim_phase_memory *memory) {
+    if (index >= forecast->phases.count)
+        return false;
+    *memory = forecast->phases.at[index].memory;
+    return true;
+}
+
+bool rlhfsim_forecast_phase_category(const struct rlhfsim_forecast *forecast, size_t phase,
+                                     size_t category, const char **name, double *bytes) {
+    if (phase >= forecast->phases.count || category >= FORECAST_CATEGORY_COUNT)
+        return false;
+    *name = forecast_category_name((uint32_t)category);
+    *bytes = forecast->phases.at[phase].categories[category];
     return true;
 }

@@ -79,6 +79,24 @@ expect_stdout "fits:"
 expect_stdout "6,738,415,616 parameters"
 expect_stdout "6,607,347,712 parameters"
 ! grep -qE '^(Time|Money) ' "$scratch/stdout" || fail "check gives a time or a price"
+# All that follows without running: 128 samples of an optimizer step on 8 ranks, 8 a pass; bf16
+# weights of 2 x 6.74e9 bytes; 14 bytes a parameter of actor and critic in a checkpoint.
+grep -qE '^Phases +GB on each GPU:$' "$scratch/stdout" || fail "no table of phases"
+grep -qE '^  actor_update +[0-9.]+ ' "$scratch/stdout" || fail "no row of a phase"
+tr -s '\n ' ' ' <"$scratch/stdout" >"$scratch/words"
+for text in "8 data parallel ranks x 1 GPU (ZeRO stage 3)" \
+    "each a rank takes 16 samples in 2 micro-batches of 8" "8 replicas x 1 GPU" \
+    "of the longest sequences (768 tokens) run at once" "13.5 GB a weight sync (ipc_bucket)" \
+    "a checkpoint has 187 GB, every 100 steps, the last 3 kept" "27.45 USD an hour"; do
+    grep -qF -- "$text" "$scratch/words" || fail "check lacks: $text"
+done
+[[ $(wc -L <"$scratch/stdout") -le 104 ]] || fail "a line of check is too long"
+rlhfsim check "$scenario" --json
+expect_status 0
+for unknown in time cost throughput; do
+    expect_stdout "\"$unknown\": null"
+done
+expect_stdout '"optimizer": 2068'
 
 # ---- mistakes: exit 2, where, what, what is nearest; nothing is written -----------------------------
 for command in check "run --out $scratch/none"; do

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/forecast/layout.h"
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+static void lay_trainer(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    int64_t samples = scenario->algorithm.prompts_per_step * scenario->algorithm.samples_per_prompt;
+    int64_t minibatch = scenario->algorithm.minibatch_samples;
+    layout->train_tp = scenario->training.tp;
+    layout->ranks = plan->dp;
+    layout->zero_stage = scenario->training.zero_stage;
+    layout->optimizer_steps = scenario->algorithm.epochs * samples / minibatch;
+    layout->rank_samples = minibatch / plan->dp;
+    layout->microbatch_samples = scenario->training.microbatch_samples;
+    layout->microbatch_tokens = scenario->training.microbatch_tokens;
+}
+
+/* Packed sequences fill their budgets but for what the last one leaves: the mean is a lower bound
+ * of what a run needs. */
+static double microbatches(const struct forecast_plan *plan, const struct rlhfsim_layout *layout) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    double tokens = generation_lengths_mean(&scenario->rollout.prompt.fitted) +
+                    generation_lengths_mean(&scenario->rollout.response.fitted);
+    double samples = (double)layout->rank_samples;
+    if (layout->microbatch_samples > 0)
+        return samples / (double)layout->microbatch_samples;
+    return samples * scenario->algorithm.type->sequences_per_sample * tokens /
+           (double)layout->microbatch_tokens;
+}
+
+/* A sequence takes whole blocks. */
+static void lay_engine(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
+    const struct generation_plan *generation = &plan->generation;
+    layout->replicas = plan->replicas;
+    if (plan->replicas == 0)
+        return;
+    int64_t block = generation->block_tokens;
+    int64_t blocks = (layout->longest_tokens + block - 1) / block;
+    int64_t room = generation->kv_blocks / blocks;
+    layout->rollout_tp = generation->tp;
+    layout->kv_tokens = plan->kv_missing_bytes > 0.0 ? 0 : generation->kv_blocks * block;
+    layout->max_num_seqs = generation->max_sequences;
+    layout->longest_at_once = room < layout->max_num_seqs ? room : layout->max_num_seqs;
+    if (plan->kv_missing_bytes > 0.0)
+        layout->longest_at_once = 0;
+    layout->weight_sync = plan->scenario->framework.weight_sync->name;
+    layout->weight_sync_bytes = plan->sync_bytes * generation->tp;
+}
+
+void forecast_layout_make(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    *layout = (struct rlhfsim_layout){
+        .longest_tokens = plan->prompt_limit + plan->response_limit,
+        .checkpoint_bytes = plan->checkpoint.bytes,
+        .checkpoint_every_steps = plan->checkpoint.every_steps,
+        .checkpoint_keep = plan->checkpoint.keep,
+        .host_bytes = scenario->cluster.node.host_memory_bytes,
+        .node_usd_per_hour = scenario->prices.node_hour_usd,
+        .usd_per_hour = scenario->prices.node_hour_usd * scenario->cluster.nodes,
+        .price_source = scenario->prices.node_source,
+    };
+    lay_trainer(plan, layout);
+    layout->microbatches = microbatches(plan, layout);
+    lay_engine(plan, layout);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+static void add_up(const struct forecast_plan *plan, size_t step, struct forecast_phase *phase) {
+    const struct forecast_memory_state *state = &plan->memory[step];
+    *phase = (struct forecast_phase){.memory.phase = algorithm_phase_name(plan->steps[step].phase)};
+    for (int owner = 0; owner < FORECAST_OWNER_COUNT; owner++) {
+        for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++) {
+            phase->categories[category] += state->gpu[owner][category];
+            phase->memory.gpu_bytes += state->gpu[owner][category];
+            phase->memory.host_bytes +=
+                state->host[owner][category] * plan->scenario->cluster.gpus_per_node;
+        }
+    }
+}
+
+/* The place of a phase: the earlier one of its name, or the next free one. */
+static struct forecast_phase *claim(struct forecast_phases *phases, const char *name) {
+    for (size_t i = 0; i < phases->count; i++)
+        if (phases->at[i].memory.phase == name)
+            return &phases->at[i];
+    return &phases->at[phases->count++];
+}
+
+void forecast_phases_make(const struct forecast_plan *plan, struct forecast_phases *phases) {
+    *phases = (struct forecast_phases){0};
+    for (size_t step = 0; step < plan->step_count; step++) {
+        struct forecast_phase phase;
+        add_up(plan, step, &phase);
+        struct forecast_phase *place = claim(phases, phase.memory.phase);
+        if (phase.memory.gpu_bytes >= place->memory.gpu_bytes)
+            *place = phase;
+    }
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TOOLS_LAYOUT_H
+#define TOOLS_LAYOUT_H
+
+/* The parts of the note of `check` that say how the work is laid out. */
+
+#include "page.h"
+
+#include <rlhfsim/rlhfsim.h>
+
+/* What a GPU holds in each phase, by category. */
+void layout_phases(struct page *page, const struct rlhfsim_forecast *forecast);
+
+/* Ranks and micro-batches of the trainer; replicas of the engine and its cache; what is moved and
+ * stored; the price of an hour. */
+void layout_lines(struct page *page, const struct rlhfsim_forecast *forecast);
+
+#endif
