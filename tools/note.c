@@ -140,6 +140,16 @@ static void throughput_line(struct page *page, const struct rlhfsim_summary *sum
 }
 
 /* The gain is what the run's time loses when the resource alone is 10 % faster. */
+static void compute_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value flops = verdict_value(summary, "compute.total_flops");
+    struct rlhfsim_value share = verdict_value(summary, "compute.pretraining_fraction");
+    page_label(page, "Compute");
+    page_words(page, "%.3g model FLOP", flops.p50);
+    if (is_known(&share))
+        page_words(page, ", %.2g %% of what the actor's pre-training took", 100.0 * share.p50);
+    page_end(page);
+}
+
 static void limit_line(struct page *page, const struct rlhfsim_summary *summary) {
     struct rlhfsim_value resource = verdict_value(summary, "limit.resource");
     struct rlhfsim_value gain = verdict_value(summary, "limit.gain_fraction");
@@ -205,6 +215,7 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
     samples_line(&page, summary);
     verdict_steps(&page, scenario, summary);
     throughput_line(&page, summary);
+    compute_line(&page, summary);
     limit_line(&page, summary);
     sources_line(&page, summary);
 }

@@ -45,6 +45,12 @@ static double peak_of(const struct figure_context *context) {
     return scenario->cluster.gpu.peak_flops_per_s[scenario->training.precision];
 }
 
+/* Of the actor's weights; 0: not known. */
+static double pretraining_flops(const struct figure_context *context) {
+    return llm_pretraining_flops(
+        &context->plan->scenario->models[ALGORITHM_ROLE_ACTOR].architecture);
+}
+
 /* Each takes the replicate's measures as m and an index i where there are several of a kind. */
 #define FIGURE(name, expression)                                                           \
     static double name(const struct figure_context *context, size_t replicate, size_t i) { \
@@ -70,6 +76,8 @@ FIGURE(mean_response, m->response_tokens / m->responses)
 FIGURE(p99_response, m->response_p99)
 FIGURE(share_cut, m->cut / m->responses)
 FIGURE(tail_idle_s, m->tail_idle_s / (double)m->steps)
+FIGURE(total_flops, m->flops)
+FIGURE(pretraining_fraction, m->flops / pretraining_flops(context))
 FIGURE(gpu_hours, m->total_s *gpus_of(context) / 3600.0)
 FIGURE(idle_fraction, fmax(0.0, 1.0 - m->busy_gpu_s / (m->total_s * gpus_of(context))))
 FIGURE(total_usd, ledger->total_usd)
@@ -88,6 +96,9 @@ static void fill_time(const struct figure_context *context, struct rlhfsim_summa
     }
     summary->gpu_hours = figure(context, gpu_hours, 0);
     summary->idle_fraction = figure(context, idle_fraction, 0);
+    summary->compute.total_flops = figure(context, total_flops, 0);
+    if (pretraining_flops(context) > 0.0)
+        summary->compute.pretraining_fraction = figure(context, pretraining_fraction, 0);
     summary->events = (int64_t)context->measures[context->shown].events;
 }
 

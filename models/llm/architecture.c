@@ -226,6 +226,11 @@ int64_t llm_active_parameters(const struct llm_architecture *a, enum llm_head he
            a->moe_layers * idle * (expert_matrices(a) + expert_vectors(a));
 }
 
+double llm_pretraining_flops(const struct llm_architecture *architecture) {
+    return 6.0 * (double)llm_active_parameters(architecture, LLM_HEAD_VOCABULARY) *
+           (double)architecture->pretraining_tokens;
+}
+
 /* ---- LoRA ------------------------------------------------------------------------------------ */
 
 /* Inputs + outputs of the linear layers of attention, and how many they are. */

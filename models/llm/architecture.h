@@ -28,6 +28,7 @@
 #define LLM_VOCAB_LIMIT 67108864
 #define LLM_EXPERTS_LIMIT 65536
 #define LLM_POSITION_LIMIT INT32_MAX
+#define LLM_PRETRAINING_LIMIT 1000000000000000 /* 1e15 tokens */
 
 /* Root mean square norms have a scale; layer norms have a shift as well. */
 enum llm_norm { LLM_NORM_RMS, LLM_NORM_LAYER };
@@ -47,6 +48,8 @@ struct llm_architecture {
     bool output_bias; /* on the attention's output projection */
     bool ffn_bias;    /* on the feed-forward projections, not those of experts */
     bool qk_norm;     /* an RMS norm of head_dim on queries and on keys (Qwen3) */
+
+    int64_t pretraining_tokens; /* that the published weights have seen; 0: not known */
 
     /* Around the blocks. */
     int64_t positions;       /* rows of learned positions; 0 without (rotary, ALiBi) */
@@ -119,6 +122,10 @@ int64_t llm_head_parameters(const struct llm_architecture *architecture, enum ll
 int64_t llm_parameters(const struct llm_architecture *architecture, enum llm_head head);
 /* The same without the experts that a token does not go through. */
 int64_t llm_active_parameters(const struct llm_architecture *architecture, enum llm_head head);
+
+/* FLOPs of the pre-training that made the weights, 6 x active parameters x tokens (Kaplan et al.,
+ * 2020); 0 where the tokens are not known. */
+double llm_pretraining_flops(const struct llm_architecture *architecture);
 
 /* Weights of the linear layers of one block (no norms, no biases) that one token is multiplied
  * with: what 2 FLOPs a token and weight refers to. Of the experts these are experts_per_token. */

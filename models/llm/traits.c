@@ -44,6 +44,8 @@ static const struct llm_trait traits[] = {
     FLAG(fused_qkv, "queries, keys and values are one tensor"),
     FLAG(fused_up, "gate and up are one tensor"),
     FLAG(packed_experts, "a projection of all experts is one tensor"),
+    NUMBER(pretraining_tokens, LLM_PRETRAINING_LIMIT,
+           "tokens that the published weights have seen"),
 };
 
 #define TRAITS (sizeof traits / sizeof *traits)

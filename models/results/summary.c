@@ -229,6 +229,8 @@ static const struct row rows[] = {
     FIGURE(cost.formula_usd, "USD"),
     FIGURE(gpu_hours, "h"),
     FIGURE(idle_fraction, "1"),
+    FIGURE(compute.total_flops, "FLOP"),
+    FIGURE(compute.pretraining_fraction, "1"),
     TEXT(limit.resource),
     FIGURE(limit.gain_fraction, "1"),
     LIST(CRITICAL_PATH, critical_path_list),

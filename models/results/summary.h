@@ -73,6 +73,10 @@ struct rlhfsim_summary {
     } cost;
     struct results_figure gpu_hours, idle_fraction;
     struct {
+        struct results_figure total_flops;          /* model FLOPs of the whole run */
+        struct results_figure pretraining_fraction; /* of what the actor's pre-training took */
+    } compute;
+    struct {
         char resource[48]; /* empty: unknown */
         struct results_figure gain_fraction;
     } limit;

@@ -50,6 +50,8 @@ static const struct key {
     {"cost.formula_usd", FIGURE, FEASIBLE},
     {"gpu_hours", FIGURE, FEASIBLE},
     {"idle_fraction", FRACTION, FEASIBLE},
+    {"compute.total_flops", FIGURE, FEASIBLE},
+    {"compute.pretraining_fraction", FIGURE, OPTIONAL},
     {"limit.resource", TEXT, OPTIONAL},
     {"limit.gain_fraction", FIGURE, OPTIONAL},
     {"critical_path", PATH, FEASIBLE},

@@ -20,59 +20,33 @@
 
 #define FIGURE(x) "{\"p10\": " x ", \"p50\": " x ", \"p90\": " x "}"
 
-static const char
-    summary_json[] =
-        "{\"name\": \"made by hand\","
-        "\"time\": {\"total_s\": " FIGURE("16.0") ", \"step_s\": " FIGURE(
-            "16.0") ", \"phases_s\": {"
-                    "\"rollout\": " FIGURE(
-                        "10.0") ", \"transition\": " FIGURE("0.0") ","
-                                                                   "\"reward\": " FIGURE(
-                                                                       "0.0") ", "
-                                                                              "\"actor_logprob\":"
-                                                                              " " FIGURE("0.0") ","
-                                                                                                "\""
-                                                                                                "re"
-                                                                                                "fe"
-                                                                                                "re"
-                                                                                                "nc"
-                                                                                                "e_"
-                                                                                                "lo"
-                                                                                                "gp"
-                                                                                                "ro"
-                                                                                                "b"
-                                                                                                "\""
-                                                                                                ":"
-                                                                                                " " FIGURE("0.0") ", \"values\": " FIGURE("0.0") ","
-                                                                                                                                                 "\"critic_update\": " FIGURE(
-                                                                                                                                                     "0.0") ", \"actor_update\": " FIGURE("6.0") ","
-                                                                                                                                                                                                 "\"weight_sync\": " FIGURE("0.0") ", \"checkpoint\": " FIGURE("0.0") ","
-                                                                                                                                                                                                                                                                      "\"validation\": " FIGURE("0.0") "}},"
-                                                                                                                                                                                                                                                                                                       "\"steps\": {\"rollout\": 1, \"optimizer\": 4},"
-                                                                                                                                                                                                                                                                                                       "\"throughput\": {\"tokens_per_s_per_gpu\": " FIGURE("50.5") ","
-                                                                                                                                                                                                                                                                                                                                                                    "\"samples_per_s\": " FIGURE("2.5") ", \"mfu_training\": " FIGURE("0.4") ","
-                                                                                                                                                                                                                                                                                                                                                                                                                                             "\"mfu_overall\": " FIGURE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                 "0.2") "},"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                        "\"rollout\": {\"mean_response_tokens\": " FIGURE("120.0") ","
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "\"p99_response_tokens\": " FIGURE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "400.0") ", \"share_cut\": " FIGURE("0.01") ","
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "\"tail_idle_s\": " FIGURE("2.0") "},"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     "\"staleness\": {\"mean_versions\": " FIGURE("0.0") "},"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                         "\"memory\": {\"fits\": true, \"peak_bytes\": " FIGURE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "180.0") ", \"capacity_bytes\": 200.0,"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "\"phase\": \"actor_update\", \"device\": \"gpu0\", \"host_peak_bytes\": " FIGURE("10.0") "},"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                "\"cost\": {\"total_usd\": " FIGURE("3.0") ", \"items_usd\": {\"accelerators\": " FIGURE("2.0") ", \"logs\": " FIGURE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    "1.0") "}, \"formula_usd\": " FIGURE("3.5") "},"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                "\"gpu_hours\": " FIGURE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    "0.0088888888888888889") ","
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "\"idle_fraction\": " FIGURE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                 "0.125") ","
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                          "\"limit\": {\"resource\": \"hbm_bandwidth\", \"gain_fraction\": " FIGURE("0.1") "},"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "\"critical_path\": [{\"phase\": \"rollout\", \"share\": " FIGURE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "0.625") "},"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "{\"phase\": \"actor_update\", \"share\": " FIGURE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            "0.375") "}],"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     "\"events\": 42, \"provenance\": {\"cluster.gpu\": \"measured\"}}";
+/* The formatter would indent these ever deeper. */
+/* clang-format off */
+static const char summary_json[] =
+    "{\"name\": \"made by hand\",\"time\": {\"total_s\": " FIGURE("16.0") ", \"step_s\": "
+    FIGURE("16.0") ", \"phases_s\": {\"rollout\": " FIGURE("10.0") ", \"transition\": "
+    FIGURE("0.0") ",\"reward\": " FIGURE("0.0") ", \"actor_logprob\": " FIGURE("0.0")
+    ",\"reference_logprob\": " FIGURE("0.0") ", \"values\": " FIGURE("0.0") ",\"critic_update\": "
+    FIGURE("0.0") ", \"actor_update\": " FIGURE("6.0") ",\"weight_sync\": " FIGURE("0.0")
+    ", \"checkpoint\": " FIGURE("0.0") ",\"validation\": " FIGURE("0.0")
+    "}},\"steps\": {\"rollout\": 1, \"optimizer\": 4},"
+    "\"throughput\": {\"tokens_per_s_per_gpu\": " FIGURE("50.5") ",\"samples_per_s\": "
+    FIGURE("2.5") ", \"mfu_training\": " FIGURE("0.4") ",\"mfu_overall\": " FIGURE("0.2")
+    "},\"rollout\": {\"mean_response_tokens\": " FIGURE("120.0") ",\"p99_response_tokens\": "
+    FIGURE("400.0") ", \"share_cut\": " FIGURE("0.01") ",\"tail_idle_s\": " FIGURE("2.0")
+    "},\"staleness\": {\"mean_versions\": " FIGURE("0.0")
+    "},\"memory\": {\"fits\": true, \"peak_bytes\": " FIGURE("180.0")
+    ", \"capacity_bytes\": 200.0,\"phase\": \"actor_update\", \"device\": \"gpu0\","
+    " \"host_peak_bytes\": " FIGURE("10.0") "},\"cost\": {\"total_usd\": " FIGURE("3.0")
+    ", \"items_usd\": {\"accelerators\": " FIGURE("2.0") ", \"logs\": " FIGURE("1.0")
+    "}, \"formula_usd\": " FIGURE("3.5") "},\"gpu_hours\": " FIGURE("0.0088888888888888889")
+    ",\"idle_fraction\": " FIGURE("0.125") ",\"compute\": {\"total_flops\": " FIGURE("1e15")
+    ", \"pretraining_fraction\": null},\"limit\": {\"resource\": \"hbm_bandwidth\","
+    " \"gain_fraction\": " FIGURE("0.1")
+    "},\"critical_path\": [{\"phase\": \"rollout\", \"share\": " FIGURE("0.625")
+    "},{\"phase\": \"actor_update\", \"share\": " FIGURE("0.375")
+    "}],\"events\": 42, \"provenance\": {\"cluster.gpu\": \"measured\"}}";
+/* clang-format on */
 
 static const char phases_csv[] = "step,phase,start_s,end_s,busy_s,idle_s\n"
                                  "1,rollout,0,10,8,2\n"
@@ -330,25 +304,27 @@ END_TEST
 /* ---- an infeasible run -----------------------------------------------------------------------*/
 
 /* All figures but those of the memory are null. */
+/* The formatter would indent these ever deeper. */
+/* clang-format off */
 static const char infeasible_json[] =
-    "{\"name\": \"too big\", \"time\": {\"total_s\": null, \"step_s\": null, \"phases_s\": {"
-    "\"rollout\": null, \"transition\": null, \"reward\": null, \"actor_logprob\": null,"
-    "\"reference_logprob\": null, \"values\": null, \"critic_update\": null,"
-    "\"actor_update\": null, \"weight_sync\": null, \"checkpoint\": null, \"validation\": null}},"
-    "\"steps\": {\"rollout\": 1, \"optimizer\": 4}, \"throughput\": {"
-    "\"tokens_per_s_per_gpu\": null, \"samples_per_s\": null, \"mfu_training\": null,"
-    "\"mfu_overall\": null}, \"rollout\": {\"mean_response_tokens\": null,"
-    "\"p99_response_tokens\": null, \"share_cut\": null, \"tail_idle_s\": null},"
-    "\"staleness\": {\"mean_versions\": null}, \"memory\": {\"fits\": false,"
-    "\"peak_bytes\": " FIGURE("180.0") ", \"capacity_bytes\": 150.0, \"phase\": \"actor_update\","
-                                       "\"device\": \"gpu0\", \"host_peak_bytes\": " FIGURE(
-                                           "10.0") "}, \"cost\": {"
-                                                   "\"total_usd\": null, \"items_usd\": null, "
-                                                   "\"formula_usd\": null}, \"gpu_hours\": null,"
-                                                   "\"idle_fraction\": null, \"limit\": "
-                                                   "{\"resource\": null, \"gain_fraction\": null},"
-                                                   "\"critical_path\": null, \"events\": null, "
-                                                   "\"provenance\": {\"prices\": \"assumed\"}}";
+    "{\"name\": \"too big\", \"time\": {\"total_s\": null, \"step_s\": null,"
+    " \"phases_s\": {\"rollout\": null, \"transition\": null, \"reward\": null,"
+    " \"actor_logprob\": null,\"reference_logprob\": null, \"values\": null,"
+    " \"critic_update\": null,\"actor_update\": null, \"weight_sync\": null,"
+    " \"checkpoint\": null, \"validation\": null}},\"steps\": {\"rollout\": 1,"
+    " \"optimizer\": 4}, \"throughput\": {\"tokens_per_s_per_gpu\": null,"
+    " \"samples_per_s\": null, \"mfu_training\": null,\"mfu_overall\": null},"
+    " \"rollout\": {\"mean_response_tokens\": null,\"p99_response_tokens\": null,"
+    " \"share_cut\": null, \"tail_idle_s\": null},\"staleness\": {\"mean_versions\": null},"
+    " \"memory\": {\"fits\": false,\"peak_bytes\": " FIGURE("180.0")
+    ", \"capacity_bytes\": 150.0, \"phase\": \"actor_update\",\"device\": \"gpu0\","
+    " \"host_peak_bytes\": " FIGURE("10.0")
+    "}, \"cost\": {\"total_usd\": null, \"items_usd\": null, \"formula_usd\": null},"
+    " \"gpu_hours\": null,\"idle_fraction\": null, \"compute\": {\"total_flops\": null,"
+    " \"pretraining_fraction\": null}, \"limit\": {\"resource\": null,"
+    " \"gain_fraction\": null},\"critical_path\": null, \"events\": null,"
+    " \"provenance\": {\"prices\": \"assumed\"}}";
+/* clang-format on */
 
 static void write_infeasible_folder(void) {
     write_good_folder();

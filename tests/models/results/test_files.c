@@ -223,6 +223,7 @@ static void fill_time(struct rlhfsim_summary *summary, int steps) {
     summary->time.phases_s[ALGORITHM_PHASE_ACTOR_UPDATE] = results_figure_exact(seconds(UPDATE_NS));
     summary->gpu_hours = results_figure_exact(2.0 * seconds(steps * STEP_NS) / 3600.0);
     summary->idle_fraction = results_figure_exact(1.0 - (8.0500000005 + 6.0) / seconds(STEP_NS));
+    summary->compute.total_flops = results_figure_exact(1e15);
     summary->critical_path_count = 1;
     summary->critical_path[0] =
         (struct results_path_share){ALGORITHM_PHASE_ROLLOUT, results_figure_exact(0.5)};

@@ -93,6 +93,8 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->cost.formula_usd = next_figure(&value);
     summary->gpu_hours = next_figure(&value);
     summary->idle_fraction = next_figure(&value);
+    summary->compute.total_flops = next_figure(&value);
+    summary->compute.pretraining_fraction = next_figure(&value);
     strcpy(summary->limit.resource, "hbm_bandwidth");
     summary->limit.gain_fraction = next_figure(&value);
     summary->critical_path_count = 2;
@@ -170,6 +172,8 @@ static const char *const contract[] = {
     "cost.formula_usd",
     "gpu_hours",
     "idle_fraction",
+    "compute.total_flops",
+    "compute.pretraining_fraction",
     "limit.resource",
     "limit.gain_fraction",
     "critical_path.0.phase",
