@@ -145,7 +145,10 @@ mkdir "$scratch/stopped"
 "$program" run "$scenario" --replicates 100000 --out "$scratch/stopped" \
     >"$scratch/stdout" 2>"$scratch/stderr" &
 process=$!
-sleep 2
+# It listens to signals before it opens its files; until it has, there is nothing to interrupt.
+until [[ -n $(find "$scratch/stopped" -name '.*.tmp') ]] || ! kill -0 "$process" 2>/dev/null; do
+    sleep 0.05
+done
 kill -TERM "$process"
 status=0
 wait "$process" || status=$?
