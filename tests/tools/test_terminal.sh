@@ -26,11 +26,11 @@ done
 
 # Enough replicates for a few seconds; Ctrl-C ends it when it has shown its progress.
 long="exec '$program' run $scenario --replicates 100000"
-on_terminal "timeout --preserve-status -s INT --foreground 3 bash -c \"$long\" >$scratch/result"
+on_terminal "timeout --preserve-status -s INT --foreground 5 bash -c \"$long\" >$scratch/result"
 expect_status 130
 tr '\r' '\n' <"$scratch/stdout" >"$scratch/lines"
 grep -qE '^forecasting \[[#.]{30}\] +[0-9]+ %' "$scratch/lines" || fail "no progress line"
-on_terminal "timeout --preserve-status -s INT --foreground 3 bash -c \"$long --quiet\" >$scratch/result"
+on_terminal "timeout --preserve-status -s INT --foreground 5 bash -c \"$long --quiet\" >$scratch/result"
 expect_status 130
 ! grep -q forecasting "$scratch/stdout" || fail "progress although --quiet"
 
