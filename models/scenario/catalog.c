@@ -2,6 +2,7 @@
 #include "models/scenario/catalog.h"
 
 #include "models/base/file.h"
+#include "models/base/hash.h"
 #include "models/base/text.h"
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/csv_table.h"
@@ -23,6 +24,7 @@ struct record {
 struct catalog {
     struct base_arena arena;
     struct record *records[CATALOG_KIND_COUNT]; /* in the order of the files */
+    uint64_t fingerprint;
 };
 
 /* One file that is being read. */
@@ -34,7 +36,10 @@ struct load {
 };
 
 struct catalog *catalog_new(void) {
-    return calloc(1, sizeof(struct catalog));
+    struct catalog *catalog = calloc(1, sizeof *catalog);
+    if (catalog != NULL)
+        catalog->fingerprint = BASE_HASH_START;
+    return catalog;
 }
 
 void catalog_free(struct catalog *catalog) {
@@ -120,6 +125,8 @@ static enum rlhfsim_status read_file(struct load *load) {
         return status;
     status = csv_table_read(&load->catalog->arena, load->file, file.text, file.length,
                             load->diagnostics, &table);
+    load->catalog->fingerprint = base_hash_bytes(
+        base_hash_number(load->catalog->fingerprint, (uint64_t)load->kind), file.text, file.length);
     base_file_release(&file);
     /* After a syntax error the rows before it are still checked. */
     if (status != RLHFSIM_NO_MEMORY && table.header != NULL) {
@@ -184,6 +191,10 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
                                        "models.csv, prices.csv or frameworks.csv");
     return status == RLHFSIM_OK ? check_nodes(&load) : status;
+}
+
+uint64_t catalog_fingerprint(const struct catalog *catalog) {
+    return catalog->fingerprint;
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */
