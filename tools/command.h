@@ -15,5 +15,7 @@ struct command {
 
 extern const struct command run_command;
 extern const struct command check_command;
+extern const struct command sweep_command;
+extern const struct command merge_command;
 
 #endif

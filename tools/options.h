@@ -24,8 +24,10 @@ struct options {
 bool options_start(struct options *options, int argc, const char *program);
 void options_end(struct options *options);
 
-/* The argp child; its input is the struct options. */
+/* The argp child of every such command, and that of those which print a summary; the input of both
+ * is the struct options. */
 extern const struct argp options_argp;
+extern const struct argp options_json_argp;
 
 /* For a command's parser: takes SCENARIO, refuses a second one and a missing one. EINVAL after a
  * mistake that has been said, ARGP_ERR_UNKNOWN for keys that are none of its own. */
