@@ -38,7 +38,7 @@ _rlhfsim() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;
-    --set | --seed | --replicates) return ;;
+    --set | --seed | --replicates | --vary | --jobs | --shard) return ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(
@@ -47,6 +47,9 @@ _rlhfsim() {
         )
     elif [[ -z $command ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_rlhfsim_commands "$program")" -- "$word")
+    elif [[ $command == merge ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
     else
         _rlhfsim_files "$word"
     fi

@@ -23,11 +23,13 @@ expect_offered() {
     [[ $found == "$wanted" ]] || fail "offers '$found', expected '$wanted'"
 }
 
-expect_offered "check run" ""
+expect_offered "check merge run sweep" ""
 expect_offered "check" "c"
 expect_offered "--help --usage --version" "--"
 expect_offered "--seed --set" run "--se"
 expect_offered "--out" run a.yaml "--o"
+expect_offered "--replicates --resume" sweep a.yaml "--re"
+expect_offered "--help --out --usage --version" merge "--"
 expect_offered "" check a.yaml "--o"
 expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
 
@@ -37,5 +39,7 @@ cd "$scratch/work"
 expect_offered "a.yaml b.yml folder" run ""
 expect_offered "folder" run a.yaml --out ""
 expect_offered "" run a.yaml --seed ""
+expect_offered "" sweep a.yaml --vary ""
+expect_offered "folder" merge ""
 
 finish
