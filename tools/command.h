@@ -15,6 +15,8 @@ struct command {
 
 extern const struct command run_command;
 extern const struct command check_command;
+extern const struct command sweep_command;
+extern const struct command merge_command;
 extern const struct command catalog_command;
 extern const struct command validate_command;
 

@@ -102,7 +102,7 @@ START_TEST(test_token_budget) {
     const struct rlhfsim_layout *layout = check("scenarios/grpo-qwen2.5-7b-8xh100.yaml", NULL);
     ck_assert_int_eq(layout->microbatch_tokens, 24000);
     ck_assert_int_eq(layout->microbatch_samples, 0);
-    assert_relative(layout->microbatches, 160.0 * (93.0 + 197.0) / 24000.0, 0.01);
+    assert_relative(layout->microbatches, 640.0 * (93.0 + 197.0) / 24000.0, 0.01);
 }
 END_TEST
 
