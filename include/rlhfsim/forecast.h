@@ -27,6 +27,7 @@ typedef bool(rlhfsim_progress_func)(void *subject, double share_done);
 struct rlhfsim_forecast_options {
     int replicates;                  /* independent repetitions behind P10/P50/P90; at least 1 */
     bool ignore_memory;              /* forecast time and price even where it does not fit */
+    bool skip_limit;                 /* leave limit.* unknown: finding it takes eight short runs */
     const char *output_directory;    /* timelines are streamed there; NULL writes none */
     rlhfsim_progress_func *progress; /* NULL: nobody is told, the run cannot be stopped */
     void *progress_subject;

@@ -32,6 +32,48 @@ rlhfsim_scenario_load(const char *path, const struct rlhfsim_scenario_options *o
 
 RLHFSIM_API void rlhfsim_scenario_free(struct rlhfsim_scenario *scenario);
 
+/* ---- many scenarios of one file -------------------------------------------------------------- */
+
+/* A scenario file and its catalogs, read once, to make many scenarios of it that differ in a few
+ * keys: what a sweep does. */
+struct rlhfsim_source;
+
+/* Reads the file and the catalogs. Sets and seed of the options hold for every scenario made of the
+ * source; path, options and what they point to must outlive it. Statuses as rlhfsim_scenario_load;
+ * what is wrong with single keys shows when a scenario is made. */
+RLHFSIM_API enum rlhfsim_status rlhfsim_source_read(const char *path,
+                                                    const struct rlhfsim_scenario_options *options,
+                                                    struct rlhfsim_diagnostics *diagnostics,
+                                                    struct rlhfsim_source **source);
+RLHFSIM_API void rlhfsim_source_free(struct rlhfsim_source *source);
+
+/* As rlhfsim_scenario_load, with `set_count` further sets after those of the options. The source is
+ * only read: several threads may make scenarios of it at once. */
+RLHFSIM_API enum rlhfsim_status rlhfsim_source_scenario(const struct rlhfsim_source *source,
+                                                        const char *const *sets, size_t set_count,
+                                                        struct rlhfsim_diagnostics *diagnostics,
+                                                        struct rlhfsim_scenario **scenario);
+
+/* A number that stands for everything the source was made of: the text of the file, the catalogs,
+ * sets, seed and the version of the library. The same scenario and seed have the same number on
+ * every machine. A config.json that the scenario names is not part of it. */
+RLHFSIM_API uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source);
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* Whether a scenario can have `key` ("training.tp"). RLHFSIM_OK, or RLHFSIM_INVALID with an error
+ * that names the nearest key, at the name that is wrong: line 1 of `file`, where the key stands
+ * from `column` on. */
+RLHFSIM_API enum rlhfsim_status rlhfsim_key_check(const char *key, const char *file, int column,
+                                                  struct rlhfsim_diagnostics *diagnostics);
+
+/* Whether `value`, written as behind `--set KEY=`, is of the key's type: a whole number, a number,
+ * a quantity, one of its words. Whether it is in range and goes with the other keys shows when a
+ * scenario is made. Statuses and place as above. The key must have passed the check above. */
+RLHFSIM_API enum rlhfsim_status rlhfsim_key_check_value(const char *key, const char *value,
+                                                        const char *file, int column,
+                                                        struct rlhfsim_diagnostics *diagnostics);
+
 /* The scenario's `name`. Lives as long as the scenario. */
 RLHFSIM_API const char *rlhfsim_scenario_name(const struct rlhfsim_scenario *scenario);
 

@@ -167,7 +167,7 @@ static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
         status = record_replicate(plan, shown, options, *files, diagnostics);
     if (status == RLHFSIM_OK)
         status = forecast_summarise(plan, measures, replicates, shown, summary);
-    if (status == RLHFSIM_OK)
+    if (status == RLHFSIM_OK && !options->skip_limit)
         status = fill_limit(plan, &measures[shown], diagnostics, summary);
     if (status == RLHFSIM_OK && *files != NULL) {
         forecast_ledger(plan, &measures[shown], &ledger);

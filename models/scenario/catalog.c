@@ -2,6 +2,7 @@
 #include "models/scenario/catalog.h"
 
 #include "models/base/file.h"
+#include "models/base/hash.h"
 #include "models/base/text.h"
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/csv_table.h"
@@ -22,6 +23,7 @@ struct record {
 struct catalog {
     struct base_arena arena;
     struct record *records[CATALOG_KIND_COUNT]; /* in the order of the files */
+    uint64_t fingerprint;
 };
 
 /* One file that is being read. */
@@ -33,7 +35,10 @@ struct load {
 };
 
 struct catalog *catalog_new(void) {
-    return calloc(1, sizeof(struct catalog));
+    struct catalog *catalog = calloc(1, sizeof *catalog);
+    if (catalog != NULL)
+        catalog->fingerprint = BASE_HASH_START;
+    return catalog;
 }
 
 void catalog_free(struct catalog *catalog) {
@@ -121,6 +126,8 @@ static enum rlhfsim_status read_file(struct load *load) {
         return status;
     status = csv_table_read(&load->catalog->arena, load->file, file.text, file.length,
                             load->diagnostics, &table);
+    load->catalog->fingerprint = base_hash_bytes(
+        base_hash_number(load->catalog->fingerprint, (uint64_t)load->kind), file.text, file.length);
     base_file_release(&file);
     /* After a syntax error the rows before it are still checked. */
     if (status != RLHFSIM_NO_MEMORY && table.header != NULL) {
@@ -204,6 +211,10 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
                                        "models.csv, prices.csv, frameworks.csv or aliases.csv");
     return status == RLHFSIM_OK ? graver(check_nodes(&load), check_aliases(&load)) : status;
+}
+
+uint64_t catalog_fingerprint(const struct catalog *catalog) {
+    return catalog->fingerprint;
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */

@@ -59,6 +59,9 @@ void catalog_free(struct catalog *catalog);
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
 
+/* A number that stands for the text of all files that were loaded, in their order. */
+uint64_t catalog_fingerprint(const struct catalog *catalog);
+
 /* NULL when there is none of that name. The rows live as long as the catalog. */
 const struct hardware_gpu *catalog_gpu(const struct catalog *catalog, const char *name);
 const struct hardware_node *catalog_node(const struct catalog *catalog, const char *name);

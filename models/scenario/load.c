@@ -5,6 +5,7 @@
  */
 #include "models/base/diagnostics.h"
 #include "models/base/file.h"
+#include "models/base/hash.h"
 #include "models/base/locale.h"
 #include "models/scenario/draft.h"
 #include "models/scenario/sets.h"
@@ -14,14 +15,13 @@
 /* More than this nobody reads; the number of the others is told. */
 #define ERRORS_SHOWN 50
 
-struct loading {
+struct rlhfsim_source {
     const char *path;
     const struct rlhfsim_scenario_options *options;
-    struct rlhfsim_diagnostics *diagnostics;
     struct base_arena arena;
     struct base_file file;
+    struct tree_node *root; /* the settings of the options applied; NULL while there is no tree */
     struct catalog *catalog;
-    struct scenario_draft draft;
 };
 
 /* The status of two parts: what stops everything, then what the machine failed in, then mistakes.
@@ -30,33 +30,43 @@ static enum rlhfsim_status worse(enum rlhfsim_status a, enum rlhfsim_status b) {
     return rlhfsim_status_exit(b) > rlhfsim_status_exit(a) ? b : a;
 }
 
-static enum rlhfsim_status read_tree(struct loading *loading, struct tree_node **root) {
-    *root = NULL;
-    enum rlhfsim_status status =
-        base_file_read(loading->path, loading->diagnostics, &loading->file);
+/* ---- what is read ---------------------------------------------------------------------------- */
+
+static enum rlhfsim_status read_tree(struct rlhfsim_source *source,
+                                     struct rlhfsim_diagnostics *diagnostics) {
+    const struct rlhfsim_scenario_options *options = source->options;
+    enum rlhfsim_status status = base_file_read(source->path, diagnostics, &source->file);
     if (status != RLHFSIM_OK)
         return status;
-    struct tree_source source = {loading->path, loading->file.text, loading->file.length, 1};
-    status = tree_read(&loading->arena, &source, loading->diagnostics, root);
-    if (*root == NULL)
+    struct tree_source text = {source->path, source->file.text, source->file.length, 1};
+    status = tree_read(&source->arena, &text, diagnostics, &source->root);
+    if (source->root == NULL)
         return status;
-    return worse(status,
-                 scenario_sets_apply(&loading->arena, loading->options->sets,
-                                     loading->options->set_count, loading->diagnostics, root));
+    return worse(status, scenario_sets_apply(&source->arena, options->sets, options->set_count,
+                                             diagnostics, &source->root));
 }
 
-static enum rlhfsim_status read_catalogs(struct loading *loading) {
-    const struct rlhfsim_scenario_options *options = loading->options;
-    loading->catalog = catalog_new();
-    if (loading->catalog == NULL)
+static enum rlhfsim_status read_catalogs(struct rlhfsim_source *source,
+                                         struct rlhfsim_diagnostics *diagnostics) {
+    const struct rlhfsim_scenario_options *options = source->options;
+    source->catalog = catalog_new();
+    if (source->catalog == NULL)
         return RLHFSIM_NO_MEMORY;
     enum rlhfsim_status status =
-        catalog_load(loading->catalog, options->catalog_directory, true, loading->diagnostics);
+        catalog_load(source->catalog, options->catalog_directory, true, diagnostics);
     for (size_t i = 0; i < options->user_directory_count; i++)
-        status = worse(status, catalog_load(loading->catalog, options->user_directories[i], false,
-                                            loading->diagnostics));
+        status = worse(status, catalog_load(source->catalog, options->user_directories[i], false,
+                                            diagnostics));
     return status;
 }
+
+static void source_release(struct rlhfsim_source *source) {
+    catalog_free(source->catalog);
+    base_file_release(&source->file);
+    base_arena_release(&source->arena);
+}
+
+/* ---- from a tree to a scenario --------------------------------------------------------------- */
 
 static void resolve(struct scenario_draft *draft) {
     static void (*const stages[])(struct scenario_draft *) = {
@@ -68,73 +78,169 @@ static void resolve(struct scenario_draft *draft) {
         stages[i](draft);
 }
 
+static void start_draft(const struct rlhfsim_source *source, const struct tree_node *root,
+                        struct rlhfsim_diagnostics *diagnostics, struct rlhfsim_scenario *scenario,
+                        struct scenario_draft *draft) {
+    *draft = (struct scenario_draft){
+        .scenario = scenario, .diagnostics = diagnostics, .path = source->path};
+    (void)scenario_values_read(root, diagnostics, &draft->values);
+    scenario_values_store(&draft->values, scenario);
+}
+
 /* Errors are counted rather than handed up through every stage. */
-static enum rlhfsim_status load(struct loading *loading, size_t errors_before) {
-    struct tree_node *root;
-    struct scenario_draft *draft = &loading->draft;
-    enum rlhfsim_status status = read_tree(loading, &root);
-    if (root == NULL || status == RLHFSIM_NO_MEMORY)
-        return status;
-    (void)scenario_values_read(root, loading->diagnostics, &draft->values);
-    scenario_values_store(&draft->values, draft->scenario);
-    enum rlhfsim_status catalogs = read_catalogs(loading);
-    if (catalogs != RLHFSIM_OK)
-        return worse(status, catalogs);
-    draft->catalog = loading->catalog;
-    draft->diagnostics = loading->diagnostics;
-    draft->path = loading->path;
+static enum rlhfsim_status finish_draft(const struct rlhfsim_source *source, size_t errors_before,
+                                        struct scenario_draft *draft) {
+    draft->catalog = source->catalog;
     resolve(draft);
-    if (loading->options->seed != NULL)
-        draft->scenario->seed = *loading->options->seed;
-    if (rlhfsim_diagnostics_count(loading->diagnostics) > errors_before)
-        status = worse(status, RLHFSIM_INVALID);
-    return worse(status, draft->fatal);
+    if (source->options->seed != NULL)
+        draft->scenario->seed = *source->options->seed;
+    bool mistaken = rlhfsim_diagnostics_count(draft->diagnostics) > errors_before;
+    return worse(mistaken ? RLHFSIM_INVALID : RLHFSIM_OK, draft->fatal);
 }
 
-static void release(struct loading *loading) {
-    catalog_free(loading->catalog);
-    base_file_release(&loading->file);
-    base_arena_release(&loading->arena);
-    free(loading);
-}
-
-static enum rlhfsim_status load_in_c_locale(const char *path,
-                                            const struct rlhfsim_scenario_options *options,
-                                            struct rlhfsim_diagnostics *diagnostics,
-                                            struct rlhfsim_scenario *scenario) {
+static enum rlhfsim_status load(struct rlhfsim_source *source,
+                                struct rlhfsim_diagnostics *diagnostics,
+                                struct rlhfsim_scenario *scenario) {
     size_t errors_before = rlhfsim_diagnostics_count(diagnostics);
-    struct loading *loading = calloc(1, sizeof *loading);
-    if (loading == NULL)
+    enum rlhfsim_status status = read_tree(source, diagnostics);
+    if (source->root == NULL || status == RLHFSIM_NO_MEMORY)
+        return status;
+    struct scenario_draft *draft = malloc(sizeof *draft);
+    if (draft == NULL)
         return RLHFSIM_NO_MEMORY;
-    loading->path = path;
-    loading->options = options;
-    loading->diagnostics = diagnostics;
-    loading->draft.scenario = scenario;
-    enum rlhfsim_status status = load(loading, errors_before);
-    release(loading);
-    base_diagnostics_sort(diagnostics, errors_before, path);
-    base_diagnostics_truncate(diagnostics, errors_before, ERRORS_SHOWN);
+    start_draft(source, source->root, diagnostics, scenario, draft);
+    enum rlhfsim_status catalogs = read_catalogs(source, diagnostics);
+    status = worse(status,
+                   catalogs == RLHFSIM_OK ? finish_draft(source, errors_before, draft) : catalogs);
+    free(draft);
+    return status;
+}
+
+/* As load, from what was read before; what the settings change is in an arena of its own. */
+static enum rlhfsim_status make(const struct rlhfsim_source *source, const char *const *sets,
+                                size_t set_count, struct rlhfsim_diagnostics *diagnostics,
+                                struct rlhfsim_scenario *scenario) {
+    size_t errors_before = rlhfsim_diagnostics_count(diagnostics);
+    struct base_arena arena = {0};
+    struct tree_node *root = source->root;
+    struct scenario_draft *draft = malloc(sizeof *draft);
+    if (draft == NULL)
+        return RLHFSIM_NO_MEMORY;
+    enum rlhfsim_status status = scenario_sets_apply(&arena, sets, set_count, diagnostics, &root);
+    if (status != RLHFSIM_NO_MEMORY) {
+        start_draft(source, root, diagnostics, scenario, draft);
+        status = worse(status, finish_draft(source, errors_before, draft));
+    }
+    base_arena_release(&arena);
+    free(draft);
+    return status;
+}
+
+/* ---- the public functions -------------------------------------------------------------------- */
+
+/* Every public reader begins with the first of these and ends with the second. */
+struct reading {
+    struct base_locale locale;
+    size_t errors_before;
+};
+
+static bool begin(struct reading *reading, const struct rlhfsim_diagnostics *diagnostics) {
+    reading->errors_before = rlhfsim_diagnostics_count(diagnostics);
+    return base_locale_enter(&reading->locale);
+}
+
+static enum rlhfsim_status end(struct reading *reading, const char *path,
+                               struct rlhfsim_diagnostics *diagnostics,
+                               enum rlhfsim_status status) {
+    base_locale_leave(&reading->locale);
+    base_diagnostics_sort(diagnostics, reading->errors_before, path);
+    base_diagnostics_truncate(diagnostics, reading->errors_before, ERRORS_SHOWN);
     return base_diagnostics_lost(diagnostics) ? RLHFSIM_NO_MEMORY : status;
+}
+
+/* Hands a good scenario over and frees a bad one. */
+static enum rlhfsim_status deliver(enum rlhfsim_status status, struct rlhfsim_scenario *loaded,
+                                   struct rlhfsim_scenario **scenario) {
+    if (status == RLHFSIM_OK)
+        *scenario = loaded;
+    else
+        rlhfsim_scenario_free(loaded);
+    return status;
 }
 
 enum rlhfsim_status rlhfsim_scenario_load(const char *path,
                                           const struct rlhfsim_scenario_options *options,
                                           struct rlhfsim_diagnostics *diagnostics,
                                           struct rlhfsim_scenario **scenario) {
-    struct base_locale locale;
+    struct reading reading;
+    struct rlhfsim_source source = {.path = path, .options = options};
     *scenario = NULL;
     struct rlhfsim_scenario *loaded = calloc(1, sizeof *loaded);
-    if (loaded == NULL || !base_locale_enter(&locale)) {
+    if (loaded == NULL || !begin(&reading, diagnostics)) {
         free(loaded);
         return RLHFSIM_NO_MEMORY;
     }
-    enum rlhfsim_status status = load_in_c_locale(path, options, diagnostics, loaded);
-    base_locale_leave(&locale);
+    enum rlhfsim_status status = load(&source, diagnostics, loaded);
+    source_release(&source);
+    return deliver(end(&reading, path, diagnostics, status), loaded, scenario);
+}
+
+enum rlhfsim_status rlhfsim_source_read(const char *path,
+                                        const struct rlhfsim_scenario_options *options,
+                                        struct rlhfsim_diagnostics *diagnostics,
+                                        struct rlhfsim_source **source) {
+    struct reading reading;
+    *source = NULL;
+    struct rlhfsim_source *read = calloc(1, sizeof *read);
+    if (read == NULL || !begin(&reading, diagnostics)) {
+        free(read);
+        return RLHFSIM_NO_MEMORY;
+    }
+    read->path = path;
+    read->options = options;
+    enum rlhfsim_status status = read_tree(read, diagnostics);
+    if (status != RLHFSIM_NO_MEMORY)
+        status = worse(status, read_catalogs(read, diagnostics));
+    status = end(&reading, path, diagnostics, status);
     if (status == RLHFSIM_OK)
-        *scenario = loaded;
+        *source = read;
     else
-        rlhfsim_scenario_free(loaded);
+        rlhfsim_source_free(read);
     return status;
+}
+
+void rlhfsim_source_free(struct rlhfsim_source *source) {
+    if (source == NULL)
+        return;
+    source_release(source);
+    free(source);
+}
+
+enum rlhfsim_status rlhfsim_source_scenario(const struct rlhfsim_source *source,
+                                            const char *const *sets, size_t set_count,
+                                            struct rlhfsim_diagnostics *diagnostics,
+                                            struct rlhfsim_scenario **scenario) {
+    struct reading reading;
+    *scenario = NULL;
+    struct rlhfsim_scenario *made = calloc(1, sizeof *made);
+    if (made == NULL || !begin(&reading, diagnostics)) {
+        free(made);
+        return RLHFSIM_NO_MEMORY;
+    }
+    enum rlhfsim_status status = make(source, sets, set_count, diagnostics, made);
+    return deliver(end(&reading, source->path, diagnostics, status), made, scenario);
+}
+
+uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source) {
+    const struct rlhfsim_scenario_options *options = source->options;
+    uint64_t hash = base_hash_text(BASE_HASH_START, rlhfsim_version());
+    hash = base_hash_bytes(hash, source->file.text, source->file.length);
+    hash = base_hash_number(hash, catalog_fingerprint(source->catalog));
+    hash = base_hash_number(hash, options->set_count);
+    for (size_t i = 0; i < options->set_count; i++)
+        hash = base_hash_text(hash, options->sets[i]);
+    hash = base_hash_number(hash, options->seed != NULL);
+    return options->seed == NULL ? hash : base_hash_number(hash, *options->seed);
 }
 
 void rlhfsim_scenario_free(struct rlhfsim_scenario *scenario) {
