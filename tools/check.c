@@ -23,7 +23,7 @@ static const char documentation[] =
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct options *options = state->input;
     if (key == ARGP_KEY_INIT) {
-        state->child_inputs[0] = options;
+        state->child_inputs[0] = state->child_inputs[1] = options;
         return 0;
     }
     return options_scenario(key, argument, options);
@@ -48,7 +48,8 @@ static int execute(const struct options *options) {
 }
 
 static int check_main(int argc, char **argv) {
-    static const struct argp_child children[] = {{.argp = &options_argp}, {0}};
+    static const struct argp_child children[] = {
+        {.argp = &options_argp}, {.argp = &options_json_argp}, {0}};
     static const struct argp argp = {NULL, parse, "SCENARIO", documentation, children, NULL, NULL};
     struct options options;
     if (!options_start(&options, argc, argv[0]))

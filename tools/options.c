@@ -27,9 +27,11 @@ static const struct argp_option table[] = {
      .key = KEY_IGNORE_MEMORY,
      .doc = "Go on although the memory does not suffice"},
     {.name = "quiet", .key = KEY_QUIET, .doc = "Show no progress"},
-    {.name = "json", .key = KEY_JSON, .doc = "Print summary.json in place of the note"},
     {.key = 'h', .flags = OPTION_HIDDEN, .doc = "Give this help list"},
     {0}};
+
+static const struct argp_option json_table[] = {
+    {.name = "json", .key = KEY_JSON, .doc = "Print summary.json in place of the note"}, {0}};
 
 bool options_start(struct options *options, int argc, const char *program) {
     size_t room = (size_t)argc + 1;
@@ -105,9 +107,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_QUIET:
         options->quiet = true;
         return 0;
-    case KEY_JSON:
-        options->json = true;
-        return 0;
     case 'h':
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
@@ -116,7 +115,17 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
+static error_t parse_json(int key, char *argument, struct argp_state *state) {
+    struct options *options = state->input;
+    (void)argument;
+    if (key != KEY_JSON)
+        return ARGP_ERR_UNKNOWN;
+    options->json = true;
+    return 0;
+}
+
 const struct argp options_argp = {.options = table, .parser = parse};
+const struct argp options_json_argp = {.options = json_table, .parser = parse_json};
 
 error_t options_scenario(int key, char *argument, struct options *options) {
     if (key == ARGP_KEY_ARG && options->scenario == NULL) {

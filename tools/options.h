@@ -24,8 +24,10 @@ struct options {
 bool options_start(struct options *options, int argc, const char *program);
 void options_end(struct options *options);
 
-/* The argp child; its input is the struct options. */
+/* The argp child of every such command, and that of those which print a summary; the input of both
+ * is the struct options. */
 extern const struct argp options_argp;
+extern const struct argp options_json_argp;
 
 /* The value of --catalog; EINVAL after saying that it is no directory. */
 error_t options_add_catalog(struct options *options, const char *directory);

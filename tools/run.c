@@ -49,7 +49,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     struct run *run = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &run->options;
+        state->child_inputs[0] = state->child_inputs[1] = &run->options;
         return 0;
     case KEY_OUT:
         return options_text("--out", "a directory", argument, &run->out);
@@ -84,7 +84,8 @@ static int execute(const struct run *run) {
 }
 
 static int run_main(int argc, char **argv) {
-    static const struct argp_child children[] = {{.argp = &options_argp}, {0}};
+    static const struct argp_child children[] = {
+        {.argp = &options_argp}, {.argp = &options_json_argp}, {0}};
     static const struct argp argp = {table, parse, "SCENARIO", documentation, children, NULL, NULL};
     struct run run = {.replicates = DEFAULT_REPLICATES};
     if (!options_start(&run.options, argc, argv[0]))

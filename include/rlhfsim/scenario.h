@@ -54,10 +54,11 @@ RLHFSIM_API enum rlhfsim_status rlhfsim_source_scenario(const struct rlhfsim_sou
                                                         struct rlhfsim_diagnostics *diagnostics,
                                                         struct rlhfsim_scenario **scenario);
 
-/* A number that stands for everything the source was made of: the text of the file, the catalogs,
- * sets, seed and the version of the library. The same scenario and seed have the same number on
- * every machine. A config.json that the scenario names is not part of it. */
-RLHFSIM_API uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source);
+/* A number that stands for everything the source was made of (the text of the file, the catalogs,
+ * sets, seed and the version of the library) and for `count` further texts. It is the same on every
+ * machine. A config.json that the scenario names is not part of it. */
+RLHFSIM_API uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source,
+                                                const char *const *texts, size_t count);
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 

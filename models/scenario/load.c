@@ -231,7 +231,8 @@ enum rlhfsim_status rlhfsim_source_scenario(const struct rlhfsim_source *source,
     return deliver(end(&reading, source->path, diagnostics, status), made, scenario);
 }
 
-uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source) {
+uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source, const char *const *texts,
+                                    size_t count) {
     const struct rlhfsim_scenario_options *options = source->options;
     uint64_t hash = base_hash_text(BASE_HASH_START, rlhfsim_version());
     hash = base_hash_bytes(hash, source->file.text, source->file.length);
@@ -240,7 +241,11 @@ uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source) {
     for (size_t i = 0; i < options->set_count; i++)
         hash = base_hash_text(hash, options->sets[i]);
     hash = base_hash_number(hash, options->seed != NULL);
-    return options->seed == NULL ? hash : base_hash_number(hash, *options->seed);
+    if (options->seed != NULL)
+        hash = base_hash_number(hash, *options->seed);
+    for (size_t i = 0; i < count; i++)
+        hash = base_hash_text(hash, texts[i]);
+    return hash;
 }
 
 void rlhfsim_scenario_free(struct rlhfsim_scenario *scenario) {

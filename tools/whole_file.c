@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "whole_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAMES_TRIED 1000
+
+enum rlhfsim_status whole_file_failed(const char *path, const char *what, int error,
+                                      struct rlhfsim_diagnostics *diagnostics) {
+    if (error == ENOMEM)
+        return RLHFSIM_NO_MEMORY;
+    return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_IO, path, 0, 0, "%s: %s", what,
+                                   strerror(error));
+}
+
+char *whole_file_path(const char *directory, const char *name) {
+    char *path;
+    size_t length = strlen(directory);
+    const char *slash = length > 0 && directory[length - 1] == '/' ? "" : "/";
+    return asprintf(&path, "%s%s%s", directory, slash, name) < 0 ? NULL : path;
+}
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+static int make_folder(const char *path) {
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    int error = errno;
+    if (error != EEXIST || stat(path, &status) != 0)
+        return error;
+    return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+}
+
+/* From the top down; what is there already is passed. */
+enum rlhfsim_status whole_file_folder(const char *directory,
+                                      struct rlhfsim_diagnostics *diagnostics) {
+    char *path = strdup(directory);
+    int error = path == NULL ? ENOMEM : 0;
+    for (char *slash = path; error == 0 && (slash = strchr(slash + 1, '/')) != NULL;) {
+        *slash = '\0';
+        error = make_folder(path);
+        *slash = '/';
+    }
+    if (error == 0)
+        error = make_folder(directory);
+    free(path);
+    return error == 0
+               ? RLHFSIM_OK
+               : whole_file_failed(directory, "cannot create the directory", error, diagnostics);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The first free hidden name; "x" makes sure that nobody else writes to it. */
+static FILE *create_hidden(const char *directory, const char *name, char **hidden) {
+    for (int i = 0; i < NAMES_TRIED; i++) {
+        char *unique;
+        if (asprintf(&unique, ".%s.%d.tmp", name, i) < 0)
+            return NULL;
+        *hidden = whole_file_path(directory, unique);
+        free(unique);
+        FILE *stream = *hidden == NULL ? NULL : fopen(*hidden, "wxe");
+        int error = *hidden == NULL ? ENOMEM : errno;
+        if (stream != NULL)
+            return stream;
+        free(*hidden);
+        *hidden = NULL;
+        errno = error;
+        if (error != EEXIST)
+            break;
+    }
+    return NULL;
+}
+
+/* 0 or an errno. */
+static int finish(FILE *stream, const char *hidden, const char *path) {
+    errno = 0;
+    int failed = ferror(stream);
+    if (fclose(stream) != 0 || failed)
+        return errno != 0 ? errno : EIO;
+    return rename(hidden, path) == 0 ? 0 : errno;
+}
+
+enum rlhfsim_status whole_file_write(const char *directory, const char *name,
+                                     whole_file_writer *write, const void *subject,
+                                     struct rlhfsim_diagnostics *diagnostics) {
+    enum rlhfsim_status status = RLHFSIM_OK;
+    char *hidden = NULL, *path = whole_file_path(directory, name);
+    if (path == NULL)
+        return RLHFSIM_NO_MEMORY;
+    FILE *stream = create_hidden(directory, name, &hidden);
+    int error = stream == NULL ? errno : 0;
+    if (stream != NULL) {
+        write(stream, subject);
+        error = finish(stream, hidden, path);
+        if (error != 0)
+            unlink(hidden);
+    }
+    if (error != 0)
+        status = whole_file_failed(path, "cannot write it", error, diagnostics);
+    free(hidden);
+    free(path);
+    return status;
+}
+
+enum rlhfsim_status whole_file_remove(const char *directory, const char *name,
+                                      struct rlhfsim_diagnostics *diagnostics) {
+    enum rlhfsim_status status = RLHFSIM_OK;
+    char *path = whole_file_path(directory, name);
+    if (path == NULL)
+        return RLHFSIM_NO_MEMORY;
+    if (unlink(path) != 0 && errno != ENOENT)
+        status = whole_file_failed(path, "cannot remove it", errno, diagnostics);
+    free(path);
+    return status;
+}
