@@ -57,7 +57,7 @@ _rlhfsim() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;
-    --set | --seed | --replicates) return ;;
+    --set | --seed | --replicates | --vary | --jobs | --shard) return ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(
@@ -70,6 +70,9 @@ _rlhfsim() {
         _rlhfsim_catalog "$program" "$word" "$argument"
     elif [[ $command == validate ]]; then
         _rlhfsim_files "$word" csv
+    elif [[ $command == merge ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
     else
         _rlhfsim_files "$word" yaml yml
     fi

@@ -82,14 +82,14 @@ static const char documentation[] =
     "Examples:\n"
     "  rlhfsim sweep grpo.yaml --vary algorithm.samples_per_prompt=4,8,16\n"
     "  rlhfsim sweep grpo.yaml --vary cluster.nodes=1:16:x2 --vary rollout.tp=1,2\n"
-    "  rlhfsim sweep grpo.yaml --vary rollout.memory_fraction=0.3:0.9:+0.1 --out out\n"
-    "  rlhfsim sweep grpo.yaml --vary cluster.nodes=1:16:x2 --shard 0/4 --out shard0\n"
+    "  rlhfsim sweep grpo.yaml --vary rollout.memory_fraction=0.3:0.9:+0.1 --out o\n"
+    "  rlhfsim sweep grpo.yaml --vary cluster.nodes=1:16:x2 --shard 0/4 --out s0\n"
     "\n"
-    "Ranges include their end when they hit it. Points that do not fit (infeasible) or\n"
-    "combine what cannot be combined (illegal) have rows with the reason.\n"
+    "Ranges include their end when they hit it. Points that do not fit (infeasible)\n"
+    "or combine what cannot be combined (illegal) have rows with the reason.\n"
     "\n"
-    "Exit status: 0 every point has a row; 2 bad usage or input, nothing is written; 3\n"
-    "this machine failed; 130 interrupted, DIR keeps what is done for --resume.";
+    "Exit status: 0 every point has a row; 2 bad usage or input, nothing is written;\n"
+    "3 this machine failed; 130 interrupted, DIR keeps what is done for --resume.";
 
 /* ---- the command line ------------------------------------------------------------------------ */
 

@@ -23,11 +23,13 @@ expect_offered() {
     [[ $found == "$wanted" ]] || fail "offers '$found', expected '$wanted'"
 }
 
-expect_offered "catalog check run validate" ""
+expect_offered "catalog check merge run sweep validate" ""
 expect_offered "check" "ch"
 expect_offered "--help --usage --version" "--"
 expect_offered "--seed --set" run "--se"
 expect_offered "--out" run a.yaml "--o"
+expect_offered "--replicates --resume" sweep a.yaml "--re"
+expect_offered "--help --out --usage --version" merge "--"
 expect_offered "" check a.yaml "--o"
 expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
 expect_offered "--catalog --help --json --usage --version" catalog "--"
@@ -46,5 +48,7 @@ touch "$scratch/work/m.csv"
 expect_offered "folder m.csv" validate parameters ""
 rm "$scratch/work/m.csv"
 expect_offered "" run a.yaml --seed ""
+expect_offered "" sweep a.yaml --vary ""
+expect_offered "folder" merge ""
 
 finish

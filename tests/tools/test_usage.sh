@@ -28,11 +28,13 @@ for help in --help '-?' -h; do
     expect_stdout "  check "
     expect_stdout "  validate "
     expect_stdout "  catalog "
+    expect_stdout "  sweep "
+    expect_stdout "  merge "
     expect_stdout "Examples:"
     expect_empty stderr
 done
 # Only what is built is offered.
-for absent in sweep plan calibrate import compare review merge report; do
+for absent in plan calibrate import compare review report; do
     ! grep -qE "^  $absent " "$scratch/stdout" || fail "$absent is listed"
 done
 
@@ -49,6 +51,20 @@ for command in run check; do
     done
     [[ $(wc -L <"$scratch/stdout") -le 80 ]] || fail "a line is longer than 80 columns"
 done
+rlhfsim sweep --help
+expect_status 0
+expect_stdout "Usage: rlhfsim sweep [OPTION...] SCENARIO"
+for option in --vary= --out= --jobs= --resume --shard= --replicates= --set= --seed= --catalog= \
+    --ignore-memory --quiet; do
+    expect_stdout "$option"
+done
+! grep -q -- '--json' "$scratch/stdout" || fail "sweep offers --json"
+[[ $(wc -L <"$scratch/stdout") -le 80 ]] || fail "a line is longer than 80 columns"
+rlhfsim merge --help
+expect_status 0
+expect_stdout "Usage: rlhfsim merge [OPTION...] DIR..."
+expect_stdout "--out="
+[[ $(wc -L <"$scratch/stdout") -le 80 ]] || fail "a line is longer than 80 columns"
 rlhfsim check --help
 ! grep -qE -- '--(out|replicates)' "$scratch/stdout" || fail "check offers an option of run"
 

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scenarios made of a source are those that loading gives; the fingerprint notices what changed. */
+#include "tests/models/scenario/fixture.h"
+
+#include "models/scenario/scenario.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+static struct fixture fixture;
+static struct rlhfsim_diagnostics *diagnostics;
+
+static void setup(void) {
+    fixture_open(&fixture);
+    fixture_write("s.yaml", fixture_scenario);
+    diagnostics = rlhfsim_diagnostics_new();
+}
+
+static void teardown(void) {
+    rlhfsim_diagnostics_free(diagnostics);
+    fixture_close(&fixture);
+}
+
+static const struct rlhfsim_scenario_options plain = {.catalog_directory = "."};
+
+static struct rlhfsim_source *read_source(const struct rlhfsim_scenario_options *options) {
+    struct rlhfsim_source *source;
+    ck_assert_int_eq(rlhfsim_source_read("s.yaml", options, diagnostics, &source), RLHFSIM_OK);
+    return source;
+}
+
+static uint64_t fingerprint(const struct rlhfsim_scenario_options *options) {
+    struct rlhfsim_source *source = read_source(options);
+    uint64_t number = rlhfsim_source_fingerprint(source, NULL, 0);
+    rlhfsim_source_free(source);
+    return number;
+}
+
+START_TEST(settings_of_source_and_scenario_add_up) {
+    const char *const base[] = {"training.tp=2", "cluster.nodes=2"};
+    const char *const more[] = {"cluster.nodes=1", "rollout.max_new_tokens=500"};
+    const uint64_t seed = 99;
+    const struct rlhfsim_scenario_options options = {
+        .catalog_directory = ".", .sets = base, .set_count = 2, .seed = &seed};
+    struct rlhfsim_source *source = read_source(&options);
+    struct rlhfsim_scenario *scenario;
+    ck_assert_int_eq(rlhfsim_source_scenario(source, more, 2, diagnostics, &scenario), RLHFSIM_OK);
+    ck_assert_int_eq(scenario->training.tp, 2);
+    ck_assert_int_eq(scenario->cluster.nodes, 1);
+    ck_assert_int_eq(scenario->rollout.max_new_tokens, 500);
+    ck_assert_uint_eq(scenario->seed, 99);
+    rlhfsim_scenario_free(scenario);
+    /* What one scenario was told is forgotten in the next. */
+    ck_assert_int_eq(rlhfsim_source_scenario(source, NULL, 0, diagnostics, &scenario), RLHFSIM_OK);
+    ck_assert_int_eq(scenario->cluster.nodes, 2);
+    ck_assert_int_eq(scenario->rollout.max_new_tokens, 512);
+    rlhfsim_scenario_free(scenario);
+    rlhfsim_source_free(source);
+}
+END_TEST
+
+START_TEST(mistakes_of_a_scenario) {
+    const char *const wrong[] = {"training.tp=5"};
+    struct rlhfsim_source *source = read_source(&plain);
+    struct rlhfsim_scenario *scenario;
+    ck_assert_int_eq(rlhfsim_source_scenario(source, wrong, 1, diagnostics, &scenario),
+                     RLHFSIM_INVALID);
+    ck_assert_ptr_null(scenario);
+    ck_assert_str_eq(rlhfsim_diagnostics_get(diagnostics, 0)->file, "--set");
+    rlhfsim_source_free(source);
+}
+END_TEST
+
+START_TEST(mistakes_of_a_source) {
+    struct rlhfsim_source *source;
+    const struct rlhfsim_scenario_options nowhere = {.catalog_directory = "nowhere"};
+    ck_assert_int_eq(rlhfsim_source_read("absent.yaml", &plain, diagnostics, &source),
+                     RLHFSIM_INVALID);
+    ck_assert_ptr_null(source);
+    ck_assert_int_eq(rlhfsim_source_read("s.yaml", &nowhere, diagnostics, &source),
+                     RLHFSIM_INVALID);
+    ck_assert_ptr_null(source);
+    fixture_write("s.yaml", "name: [");
+    ck_assert_int_eq(rlhfsim_source_read("s.yaml", &plain, diagnostics, &source), RLHFSIM_INVALID);
+    ck_assert_ptr_null(source);
+    rlhfsim_source_free(NULL);
+}
+END_TEST
+
+START_TEST(fingerprints) {
+    const char *const sets[] = {"training.tp=1"}, *const others[] = {"training.tp=2"};
+    const uint64_t seed = 1, other_seed = 2;
+    struct rlhfsim_scenario_options set = plain, other_set = plain, seeded = plain, other = plain;
+    set.sets = sets;
+    other_set.sets = others;
+    set.set_count = other_set.set_count = 1;
+    seeded.seed = &seed;
+    other.seed = &other_seed;
+    uint64_t numbers[8] = {fingerprint(&plain), fingerprint(&set), fingerprint(&other_set),
+                           fingerprint(&seeded), fingerprint(&other)};
+    ck_assert_uint_eq(numbers[0], fingerprint(&plain));
+    fixture_write("s.yaml", "# a comment\n");
+    numbers[5] = fingerprint(&plain);
+    fixture_write("s.yaml", fixture_scenario);
+    ck_assert_uint_eq(numbers[0], fingerprint(&plain));
+    ck_assert_int_eq(mkdir("mine", 0777), 0);
+    const char *const mine[] = {"mine"};
+    struct rlhfsim_scenario_options user = plain;
+    user.user_directories = mine;
+    user.user_directory_count = 1;
+    fixture_write("mine/gpus.csv", FIXTURE_GPU_HEADER);
+    numbers[6] = fingerprint(&user);
+    fixture_write("mine/gpus.csv", FIXTURE_GPU_HEADER "\n");
+    numbers[7] = fingerprint(&user);
+    unlink("mine/gpus.csv");
+    rmdir("mine");
+    for (size_t i = 0; i < 8; i++)
+        for (size_t j = 0; j < i; j++)
+            ck_assert_msg(numbers[i] != numbers[j], "%zu and %zu are the same", i, j);
+}
+END_TEST
+
+START_TEST(texts_are_part_of_the_fingerprint) {
+    const char *const a[] = {"x", "yz"}, *const b[] = {"xy", "z"};
+    struct rlhfsim_source *source = read_source(&plain);
+    uint64_t none = rlhfsim_source_fingerprint(source, NULL, 0);
+    uint64_t first = rlhfsim_source_fingerprint(source, a, 2);
+    ck_assert_uint_ne(none, first);
+    ck_assert_uint_ne(first, rlhfsim_source_fingerprint(source, b, 2));
+    ck_assert_uint_eq(first, rlhfsim_source_fingerprint(source, a, 2));
+    rlhfsim_source_free(source);
+}
+END_TEST
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+#define THREADS 4
+#define ROUNDS 50
+
+static void *make_many(void *subject) {
+    const struct rlhfsim_source *source = subject;
+    size_t wrong = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        char set[64];
+        const char *const sets[] = {set};
+        struct rlhfsim_scenario *scenario;
+        struct rlhfsim_diagnostics *errors = rlhfsim_diagnostics_new();
+        (void)snprintf(set, sizeof set, "rollout.max_new_tokens=%d", 500 + round);
+        bool made = rlhfsim_source_scenario(source, sets, 1, errors, &scenario) == RLHFSIM_OK;
+        wrong += !made || scenario->rollout.max_new_tokens != 500 + round;
+        rlhfsim_scenario_free(scenario);
+        rlhfsim_diagnostics_free(errors);
+    }
+    return (void *)wrong;
+}
+
+START_TEST(several_threads_at_once) {
+    struct rlhfsim_source *source = read_source(&plain);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, make_many, source), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong;
+        ck_assert_int_eq(pthread_join(threads[i], &wrong), 0);
+        ck_assert_uint_eq((size_t)wrong, 0);
+    }
+    rlhfsim_source_free(source);
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *suite = suite_create("source");
+    TCase *tcase = tcase_create("source");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, settings_of_source_and_scenario_add_up);
+    tcase_add_test(tcase, mistakes_of_a_scenario);
+    tcase_add_test(tcase, mistakes_of_a_source);
+    tcase_add_test(tcase, fingerprints);
+    tcase_add_test(tcase, texts_are_part_of_the_fingerprint);
+    tcase_add_test(tcase, several_threads_at_once);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TESTING_MAIN(suite)
