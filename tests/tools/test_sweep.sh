@@ -173,7 +173,7 @@ sweep "${grid[@]}" --replicates 2 --out "$scratch/two"
 expect_differ "$scratch/two/sweep.csv" "$scratch/all/sweep.csv"
 
 # ---- interrupted and resumed -------------------------------------------------------------------------
-slow=(--set algorithm.prompts_per_step=512 --set steps=40 --quiet)
+slow=(--set algorithm.prompts_per_step=256 --set steps=20 --quiet)
 partial=$scratch/cut/.sweep.csv.partial
 
 # Starts the sweep in the background and sends a signal when `rows` points are done.
@@ -182,7 +182,7 @@ interrupt() {
     shift 2
     ran="sweep killed by $signal"
     # A background job of a script ignores SIGINT, and what is ignored stays ignored.
-    "$program" sweep "$scenario" "${slow[@]}" "${grid[@]}" --out "$scratch/cut" "$@" \
+    "$program" sweep "$scenario" "${slow[@]}" "${grid[@]}" --jobs 1 --out "$scratch/cut" "$@" \
         >"$scratch/stdout" 2>"$scratch/stderr" &
     local process=$!
     while kill -0 "$process" 2>/dev/null &&

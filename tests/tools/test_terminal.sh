@@ -34,6 +34,13 @@ on_terminal "timeout --preserve-status -s INT --foreground 5 bash -c \"$long --q
 expect_status 130
 ! grep -q forecasting "$scratch/stdout" || fail "progress although --quiet"
 
+# A sweep shows its progress over all points.
+sweep="exec '$program' sweep $scenario --replicates 100000 --vary algorithm.samples_per_prompt=1,2"
+on_terminal "timeout --preserve-status -s INT --foreground 3 bash -c \"$sweep\" >$scratch/result"
+expect_status 130
+tr '\r' '\n' <"$scratch/stdout" >"$scratch/lines"
+grep -qE '^forecasting \[[#.]{30}\] +[0-9]+ %' "$scratch/lines" || fail "no progress line"
+
 # A short one shows none.
 on_terminal "'$program' run $scenario --set steps=1 --replicates 1 >$scratch/result"
 expect_status 0
