@@ -26,8 +26,9 @@ enum rlhfsim_status forecast_samples_new(const struct forecast_plan *plan,
         .prompt_tokens = calloc(capacity, sizeof *samples->prompt_tokens),
         .response_tokens = calloc(capacity, sizeof *samples->response_tokens),
         .order = calloc(capacity, sizeof *samples->order),
+        .scratch = calloc(capacity, sizeof *samples->scratch),
     };
-    if (samples->prompt_tokens && samples->response_tokens && samples->order)
+    if (samples->prompt_tokens && samples->response_tokens && samples->order && samples->scratch)
         return RLHFSIM_OK;
     forecast_samples_free(samples);
     return RLHFSIM_NO_MEMORY;
@@ -37,6 +38,7 @@ void forecast_samples_free(struct forecast_samples *samples) {
     free(samples->prompt_tokens);
     free(samples->response_tokens);
     free(samples->order);
+    free(samples->scratch);
     *samples = (struct forecast_samples){0};
 }
 
@@ -97,6 +99,7 @@ void forecast_samples_draw(const struct forecast_plan *plan, uint32_t replicate,
         }
     }
     samples->sequences = next;
+    samples->draws++;
 }
 
 /* ---- micro-batches ------------------------------------------------------------------------ */
@@ -163,17 +166,40 @@ static size_t split_by_count(const struct forecast_plan *plan,
     return count;
 }
 
-static int compare_keys(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+#define DIGIT_BITS 11
+#define DIGITS (1u << DIGIT_BITS)
+
+/* One pass of a radix sort of sequences by a digit of their length, larger digits first; equal ones
+ * keep their order. */
+static void sort_by_digit(const struct forecast_samples *samples, const uint32_t *from,
+                          uint32_t *to, size_t n, unsigned shift) {
+    uint32_t places[DIGITS] = {0}, place = 0;
+    for (size_t i = 0; i < n; i++)
+        places[sequence_tokens(samples, from[i]) >> shift & (DIGITS - 1)]++;
+    for (uint32_t digit = DIGITS; digit-- > 0;) {
+        uint32_t count = places[digit];
+        places[digit] = place;
+        place += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[places[sequence_tokens(samples, from[i]) >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* Orders sequences [begin, end) by falling length, equal ones by index: a total order, so that
- * qsort gives the same on every machine. */
+/* Orders sequences [begin, end) by falling length, equal ones by index, digit after digit from the
+ * least. */
 static void sort_by_length(struct forecast_samples *samples, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; i++)
-        samples->order[i] = (uint64_t)(UINT32_MAX - sequence_tokens(samples, i)) << 32 | i;
-    qsort(samples->order + begin, end - begin, sizeof *samples->order, compare_keys);
+    uint32_t longest = 0;
+    for (size_t i = begin; i < end; i++) {
+        samples->order[i] = (uint32_t)i;
+        if (sequence_tokens(samples, i) > longest)
+            longest = sequence_tokens(samples, i);
+    }
+    for (unsigned shift = 0; shift < 32 && longest >> shift > 0; shift += DIGIT_BITS) {
+        uint32_t *sorted = samples->scratch;
+        sort_by_digit(samples, samples->order + begin, sorted + begin, end - begin, shift);
+        samples->scratch = samples->order;
+        samples->order = sorted;
+    }
 }
 
 /* First-fit-decreasing into bins of `budget` tokens; a longer sequence gets a bin of its own. */
@@ -182,7 +208,7 @@ static size_t split_by_tokens(struct forecast_samples *samples, size_t begin, si
     size_t count = 0;
     sort_by_length(samples, begin, end);
     for (size_t i = begin; i < end; i++) {
-        double tokens = sequence_tokens(samples, (uint32_t)samples->order[i]);
+        double tokens = sequence_tokens(samples, samples->order[i]);
         size_t bin = 0;
         while (bin < count && fill[bin] + tokens > budget)
             bin++;
@@ -202,6 +228,11 @@ void forecast_split_make(const struct forecast_plan *plan, struct forecast_sampl
     size_t ranks = (size_t)plan->dp, per_sample = sequences_per_sample(plan);
     size_t share = count / ranks * per_sample;
     CONTRACT(count % ranks == 0, "a mini-batch is divided evenly over the ranks");
+    if (split->of_draw == samples->draws && split->of_first == first && split->of_count == count)
+        return; /* as it was cut for the pass before */
+    split->of_draw = samples->draws;
+    split->of_first = first;
+    split->of_count = count;
     split->most = 0;
     for (size_t rank = 0; rank < ranks; rank++) {
         size_t begin = first * per_sample + rank * share, end = begin + share;

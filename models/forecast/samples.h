@@ -21,8 +21,9 @@ struct forecast_samples {
     size_t capacity;  /* sequences there is room for */
     size_t sequences; /* of the current step: samples x sequences a sample */
     uint32_t *prompt_tokens, *response_tokens;
-    uint64_t *order; /* scratch of the packing: (2^32 - 1 - tokens, sequence) */
-    size_t cut;      /* responses cut at the limit */
+    uint32_t *order, *scratch; /* of the packing: sequences by falling length */
+    size_t cut;                /* responses cut at the limit */
+    uint64_t draws;            /* how often sequences were drawn: tells one step's from another's */
 };
 
 enum rlhfsim_status forecast_samples_new(const struct forecast_plan *plan,
@@ -39,7 +40,9 @@ struct forecast_split {
     struct llm_batch *batches;
     double *fill; /* scratch: tokens in each bin */
     size_t *counts;
-    size_t most; /* the largest count */
+    size_t most;      /* the largest count */
+    uint64_t of_draw; /* what it was made of, to be found again */
+    size_t of_first, of_count;
 };
 
 enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
