@@ -70,7 +70,8 @@ RLHFSIM_API enum rlhfsim_status rlhfsim_key_check(const char *key, const char *f
 
 /* Whether `value`, written as behind `--set KEY=`, is of the key's type: a whole number, a number,
  * a quantity, one of its words. Whether it is in range and goes with the other keys shows when a
- * scenario is made. Statuses and place as above. The key must have passed the check above. */
+ * scenario is made, as does all about columns of a node, GPU or model that the scenario describes
+ * itself. Statuses and place as above. The key must have passed the check above. */
 RLHFSIM_API enum rlhfsim_status rlhfsim_key_check_value(const char *key, const char *value,
                                                         const char *file, int column,
                                                         struct rlhfsim_diagnostics *diagnostics);

@@ -5,6 +5,7 @@
  */
 #include "models/base/text.h"
 #include "models/base/utf8.h"
+#include "models/scenario/columns.h"
 #include "models/scenario/value.h"
 
 #include <rlhfsim/scenario.h>
@@ -86,6 +87,45 @@ static enum rlhfsim_status unknown(const struct attempt *attempt, const char *fi
                                    meant == NULL ? "" : meant, meant == NULL ? "" : "'?");
 }
 
+/* ---- columns of a row written in the scenario -------------------------------------------------
+ */
+
+/* Whether the first `length` bytes of the key are one that may hold a row of the catalog, and of
+ * which kind. */
+static bool holds_row(const char *key, size_t length, enum catalog_kind *kind) {
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%.*s", (int)length, key);
+    enum scenario_key found = scenario_schema_find(path);
+    if (found == KEY_COUNT || !scenario_schema_at(found)->row)
+        return false;
+    *kind = found == KEY_CLUSTER_NODE  ? CATALOG_NODES
+            : found == KEY_CLUSTER_GPU ? CATALOG_GPUS
+                                       : CATALOG_MODELS;
+    return true;
+}
+
+static enum rlhfsim_status check_column(const char *key, const char *name, enum catalog_kind kind,
+                                        const char *file, int column,
+                                        struct rlhfsim_diagnostics *diagnostics) {
+    size_t count;
+    char quoted[BASE_QUOTE_SIZE];
+    struct base_nearest nearest;
+    const struct column *columns = catalog_columns(kind, &count);
+    if (strcmp(name, "like") == 0 || catalog_find_column(kind, name) < count)
+        return RLHFSIM_OK;
+    base_nearest_start(&nearest, name);
+    for (size_t i = 0; i < count; i++)
+        base_nearest_offer(&nearest, columns[i].name);
+    const char *near = base_nearest_name(&nearest);
+    return rlhfsim_diagnostics_add(
+        diagnostics, RLHFSIM_INVALID, file, 1, column + (int)(name - key),
+        "unknown key %s in %.*s, expected a column of %s%s%s%s", base_quote(name, quoted),
+        (int)(name - key) - 1, key, catalog_file_name(kind), near == NULL ? "" : "; did you mean '",
+        near == NULL ? "" : near, near == NULL ? "" : "'?");
+}
+
+/* ---- known keys ------------------------------------------------------------------------------ */
+
 static enum rlhfsim_status check_leaf(enum scenario_key key, const char *file, int column,
                                       struct rlhfsim_diagnostics *diagnostics) {
     const struct scenario_schema_entry *entry = scenario_schema_at(key);
@@ -116,8 +156,12 @@ enum rlhfsim_status rlhfsim_key_check(const char *key, const char *file, int col
                                       struct rlhfsim_diagnostics *diagnostics) {
     struct attempt attempt;
     enum scenario_key found = scenario_schema_find(key);
+    enum catalog_kind kind;
+    const char *last = strrchr(key, '.');
     if (is_tag(key))
         return RLHFSIM_OK;
+    if (last != NULL && holds_row(key, (size_t)(last - key), &kind))
+        return check_column(key, last + 1, kind, file, column, diagnostics);
     if (found != KEY_COUNT)
         return check_leaf(found, file, column, diagnostics);
     attempt_start(&attempt, key, 0);

@@ -52,6 +52,8 @@ START_TEST(lists_are_kept_as_written) {
     expect_values("reward.sample_time=0.2 ms,1 s", "0.2 ms 1 s");
     expect_values("models.actor.model=Qwen2.5-7B,a/config.json", "Qwen2.5-7B a/config.json");
     expect_values("tags.team=a,b.c", "a b.c");
+    expect_values("cluster.node.network_gbit_per_s=400:1600:x2", "400 800 1600");
+    expect_values("models.actor.model.like=Qwen2.5-7B,Qwen2.5-3B", "Qwen2.5-7B Qwen2.5-3B");
 }
 END_TEST
 
@@ -131,6 +133,8 @@ START_TEST(unknown_keys) {
     expect_error("training..tp=1", 10, "a name is missing");
     expect_error("=1", 1, "a name is missing");
     expect_error("tags=1", 1, "tags.team");
+    expect_error("cluster.node.network_gbit_per=1", 14, "did you mean 'network_gbit_per_s'?");
+    expect_error("cluster.gpu.=1", 13, "unknown key");
     expect_error("budget=1", 1, "not supported by this version");
 }
 END_TEST
