@@ -116,7 +116,7 @@ static void prefetch_grandchildren(const sim_calendar_key *heap, size_t first, s
     if (4 * first + 16 >= count)
         return;
     const sim_calendar_key *next = heap + 4 * first + 1;
-    for (int line = 0; line < 4; line++)
+    for (size_t line = 0; line < 4; line++)
         __builtin_prefetch(next + 4 * line);
 }
 

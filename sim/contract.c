@@ -7,6 +7,6 @@
 /* The one place of the library that prints and ends the program: going on would be undefined. */
 _Noreturn void sim_contract_failed(const char *file, int line, const char *condition,
                                    const char *message) {
-    fprintf(stderr, "%s:%d: contract broken: %s (%s)\n", file, line, message, condition);
+    (void)fprintf(stderr, "%s:%d: contract broken: %s (%s)\n", file, line, message, condition);
     abort();
 }

@@ -18,7 +18,7 @@ typedef uint32_t sim_resource_id;
 
 enum sim_queue_order { SIM_QUEUE_FIFO, SIM_QUEUE_PRIORITY };
 
-/* `name` is copied. Ids count from 0 in the order of creation. */
+/* `name` is copied. Ids count from 0 in the order of creation. `capacity` is from 1 to 2^31 - 1. */
 enum sim_status sim_resource_new(struct sim *sim, const char *name, uint32_t capacity,
                                  enum sim_queue_order order, sim_resource_id *id);
 
@@ -26,7 +26,11 @@ const char *sim_resource_name(const struct sim *sim, sim_resource_id id);
 uint32_t sim_resource_capacity(const struct sim *sim, sim_resource_id id);
 size_t sim_resource_count(const struct sim *sim);
 
-/* Up to now, from the start. Integrals are in unit-nanoseconds (exact: 128-bit inside). */
+/* Up to now, from the start. A task arrives at all the resources it demands when it becomes ready,
+ * starts when it has been granted all, and finishes when it ends: what it holds of one while it
+ * waits for another is not busy, and the task counts as waiting. Busy time is what tasks spent,
+ * recorded or not, and what sim_recorder_span added. Integrals are in unit-nanoseconds (exact:
+ * 128-bit inside). */
 struct sim_resource_statistics {
     double busy_ns;            /* sum over tasks of units x service time, up to now */
     double queue_integral_ns;  /* tasks waiting x time */

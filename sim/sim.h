@@ -45,7 +45,7 @@ typedef struct {
 typedef void(sim_event_func)(struct sim *sim, void *subject, uint64_t argument);
 
 /* All memory of a simulation comes from here. `reallocate(subject, old, old_size, new_size)` frees
- * when new_size is 0 and returns NULL when it refuses. */
+ * when new_size is 0 and returns NULL when it refuses. What it returns is aligned for any type. */
 struct sim_allocator {
     void *(*reallocate)(void *subject, void *block, size_t old_size, size_t new_size);
     void *subject;
@@ -76,7 +76,8 @@ bool sim_is_pending(const struct sim *sim, sim_event_id id);
 bool sim_step(struct sim *sim);
 
 /* Executes events until the calendar is empty, the next one is later than `until`, or a handler
- * called sim_stop. SIM_DEADLOCK when it is empty with unfinished tasks (see sim/task.h). */
+ * called sim_stop. SIM_DEADLOCK when it is empty with unfinished tasks (see sim/task.h). The clock
+ * stays at the last event executed. Not to be called from a handler. */
 enum sim_status sim_run(struct sim *sim, sim_time until);
 void sim_stop(struct sim *sim);
 

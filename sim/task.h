@@ -57,6 +57,10 @@ enum sim_status sim_task_demand_range(struct sim *sim, sim_task_id task, sim_res
                                       uint32_t count);
 enum sim_status sim_task_after(struct sim *sim, sim_task_id task, sim_task_id predecessor);
 
+/* Nothing starts and no on_done is called inside: that happens at this instant, in the decision
+ * phase, once the handler has returned. Ready tasks are served in the order they became ready,
+ * where queues and priorities do not say otherwise (the order is told in full at the top of
+ * task.c). */
 void sim_task_release(struct sim *sim, sim_task_id task);
 
 size_t sim_tasks_unfinished(const struct sim *sim);

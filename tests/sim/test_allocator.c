@@ -20,6 +20,7 @@ struct factory {
     sim_memory_id memory;
     uint64_t random;
     uint32_t steps_left;
+    uint64_t done;          /* tasks but for the first and last of each step */
     enum sim_status status; /* the first that was not SIM_OK */
     sim_event_id tick;
 };
@@ -40,12 +41,20 @@ static void tick(struct sim *sim, void *subject, uint64_t argument) {
 
 static void unfold(struct sim *sim, void *subject, uint64_t argument);
 
+static void count_done(struct sim *sim, void *subject, uint64_t argument) {
+    (void)sim;
+    ((struct factory *)subject)->done += argument;
+}
+
 /* A task after `first`; on one resource, on two, on a range, or on none. */
 static sim_task_id add_task(struct factory *factory, uint32_t i, sim_task_id first) {
     struct sim *sim = factory->sim;
     struct sim_task_spec spec = {.duration_ns = 1 + test_random_below(&factory->random, 50),
                                  .priority = (int32_t)(i % 3),
-                                 .recorded = i % 2 == 0};
+                                 .recorded = i % 2 == 0,
+                                 .on_done = count_done,
+                                 .subject = factory,
+                                 .argument = 1};
     sim_task_id id = {0, 0};
     check(factory, sim_task_new(sim, &spec, &id));
     if (factory->status != SIM_OK)
@@ -170,6 +179,7 @@ START_TEST(steady_state_asks_for_no_memory) {
     ck_assert_uint_gt(calls_after_warm_up, 0);
     ck_assert_uint_eq(steady_accounts.calls, calls_after_warm_up);
     ck_assert_uint_eq(sim_tasks_unfinished(factory.sim), 0);
+    ck_assert_uint_eq(factory.done, 100 * WIDTH * LANES);
     ck_assert_uint_gt(spans, 100 * WIDTH);
     ck_assert_uint_gt(sim_events_executed(factory.sim), 100 * WIDTH * LANES);
     test_little(factory.sim);

@@ -122,6 +122,17 @@ START_TEST(first_in_is_first_out) {
 }
 END_TEST
 
+/* Tasks that come and go in order leave their slots in reverse: what comes after has descending
+ * ones, and nothing that goes by slots goes by arrival. */
+static void turn_slots_round(struct sim *sim, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        sim_task_id id;
+        ck_assert_int_eq(sim_task_new(sim, &(struct sim_task_spec){.duration_ns = 0}, &id), SIM_OK);
+        sim_task_release(sim, id);
+    }
+    ck_assert_int_eq(sim_run(sim, SIM_TIME_MAX), SIM_OK);
+}
+
 /* All ready at once: the higher priority first, the extremes of its range among them, and equal
  * ones as they came. */
 START_TEST(priorities_order_a_queue) {
@@ -131,6 +142,7 @@ START_TEST(priorities_order_a_queue) {
     static struct log log;
     log.count = 0;
     sim_resource_id id = test_resource(sim, 1, SIM_QUEUE_PRIORITY);
+    turn_slots_round(sim, LEVELS * EACH);
     for (uint64_t i = 0; i < LEVELS * EACH; i++)
         submit(sim, id, 1, 1, levels[i % LEVELS], &log, i);
     ck_assert_int_eq(sim_run(sim, SIM_TIME_MAX), SIM_OK);

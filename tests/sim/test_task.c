@@ -286,6 +286,38 @@ START_TEST(a_graph_unfolds_from_its_own_completions) {
 }
 END_TEST
 
+struct hand_over {
+    struct log log;
+    sim_task_id urgent;
+};
+
+static void hand_over(struct sim *sim, void *subject, uint64_t argument) {
+    struct hand_over *state = subject;
+    note(sim, &state->log, argument);
+    sim_task_release(sim, state->urgent);
+}
+
+/* on_done comes before the successors: what it releases is ready before them. */
+START_TEST(what_on_done_releases_comes_before_the_successors) {
+    struct hand_over state = {.log = {.count = 0}};
+    struct sim *sim = test_sim();
+    sim_resource_id gpu = test_resource(sim, 1, SIM_QUEUE_FIFO);
+    struct sim_task_spec spec = {
+        .duration_ns = 2, .on_done = hand_over, .subject = &state, .argument = 'a'};
+    sim_task_id a, successor = task_new(sim, &state.log, 's', 1);
+    state.urgent = task_new(sim, &state.log, 'u', 1);
+    ck_assert_int_eq(sim_task_new(sim, &spec, &a), SIM_OK);
+    demand(sim, successor, gpu, 1);
+    demand(sim, state.urgent, gpu, 1);
+    after(sim, successor, a);
+    sim_task_release(sim, successor);
+    sim_task_release(sim, a);
+    run(sim);
+    check_log(&state.log, "aus", (sim_time[]){2, 3, 4});
+    sim_free(sim);
+}
+END_TEST
+
 /* ---- deadlock ----------------------------------------------------------------------------------
  */
 
@@ -402,6 +434,7 @@ static Suite *task_suite(void) {
     tcase_add_test(tcase, ranges_and_single_demands_add_up);
     tcase_add_test(tcase, a_queue_does_not_overtake_its_head);
     tcase_add_test(tcase, a_graph_unfolds_from_its_own_completions);
+    tcase_add_test(tcase, what_on_done_releases_comes_before_the_successors);
     tcase_add_test(tcase, a_cycle_is_reported_with_what_waits_for_what);
     tcase_add_test(tcase, an_interrupted_run_is_reported_too);
     tcase_add_test_raise_signal(tcase, each_resource_is_demanded_once, SIGABRT);
