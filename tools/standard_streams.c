@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ void standard_streams_guard(void) {
     fill(STDIN_FILENO, O_WRONLY);
     fill(STDOUT_FILENO, O_RDONLY);
     fill(STDERR_FILENO, O_RDONLY);
+    (void)signal(SIGXFSZ, SIG_IGN);
     if (atexit(close_stdout) != 0)
         _exit(EXIT_MACHINE);
 }

@@ -132,8 +132,8 @@ rlhfsim run "$scenario" "${few[@]}" --out "$scratch/file/below"
 expect_status 3
 expect_stderr "$scratch/file"
 expect_empty stdout
-# Files may grow to 1024 bytes and no further (the signal of that limit is ignored).
-try bash -c 'trap "" XFSZ; ulimit -f 1; "$@"' bash "$program" run "$scenario" "${few[@]}" \
+# Files may grow to 1024 bytes and no further.
+try bash -c 'ulimit -c 0 -f 1; "$@"' bash "$program" run "$scenario" "${few[@]}" \
     --out "$scratch/small" --quiet
 expect_status 3
 grep -q 'error: ' "$scratch/stderr" || fail "no message"
