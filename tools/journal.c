@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char file_name[] = ".sweep.csv.partial";
@@ -36,6 +37,17 @@ static enum rlhfsim_status write_all(const struct journal *journal, const char *
         length -= written > 0 ? (size_t)written : 0;
     }
     return RLHFSIM_OK;
+}
+
+static int64_t clock_s(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec;
+}
+
+/* A file system that cannot do it is no reason to stop: the rows are written all the same. */
+static void sync_rows(const struct journal *journal) {
+    (void)fdatasync(journal->descriptor);
 }
 
 /* ---- an earlier journal ---------------------------------------------------------------------- */
@@ -147,13 +159,22 @@ enum rlhfsim_status journal_open(struct journal *journal, const char *directory,
 
 enum rlhfsim_status journal_add(struct journal *journal, const char *row,
                                 struct rlhfsim_diagnostics *diagnostics) {
-    return journal->descriptor < 0 ? RLHFSIM_OK : write_all(journal, row, strlen(row), diagnostics);
+    if (journal->descriptor < 0)
+        return RLHFSIM_OK;
+    enum rlhfsim_status status = write_all(journal, row, strlen(row), diagnostics);
+    int64_t now_s = clock_s();
+    if (now_s != journal->synced_s)
+        sync_rows(journal);
+    journal->synced_s = now_s;
+    return status;
 }
 
 void journal_close(struct journal *journal, bool done) {
     if (journal->descriptor >= 0) {
         if (done)
             unlink(journal->path);
+        else
+            sync_rows(journal);
         close(journal->descriptor);
     }
     free(journal->path);

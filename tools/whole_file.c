@@ -2,6 +2,7 @@
 #include "whole_file.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,12 +78,22 @@ static FILE *create_hidden(const char *directory, const char *name, char **hidde
     return NULL;
 }
 
-/* 0 or an errno. */
+/* False with errno set; a pipe and the like cannot be synced and need not be. */
+static bool reach_disk(FILE *stream) {
+    return fflush(stream) == 0 &&
+           (fsync(fileno(stream)) == 0 || errno == EINVAL || errno == ENOSYS);
+}
+
+/* The bytes are on the disk before the file has its name: the machine may stop at any time. 0 or an
+ * errno. */
 static int finish(FILE *stream, const char *hidden, const char *path) {
     errno = 0;
-    int failed = ferror(stream);
-    if (fclose(stream) != 0 || failed)
-        return errno != 0 ? errno : EIO;
+    bool good = ferror(stream) == 0 && reach_disk(stream);
+    int error = good ? 0 : errno != 0 ? errno : EIO;
+    if (fclose(stream) != 0 && error == 0)
+        error = errno;
+    if (error != 0)
+        return error;
     return rename(hidden, path) == 0 ? 0 : errno;
 }
 
