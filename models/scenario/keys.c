@@ -139,6 +139,18 @@ static enum rlhfsim_status check_leaf(enum scenario_key key, const char *file, i
     return RLHFSIM_OK;
 }
 
+/* The attempt is a key already, and more names follow. */
+static enum rlhfsim_status below_leaf(const struct attempt *attempt, enum scenario_key key,
+                                      const char *file, int column,
+                                      struct rlhfsim_diagnostics *diagnostics) {
+    const char *path = scenario_schema_at(key)->path;
+    if (scenario_schema_at(key)->type == SCENARIO_TYPE_LATER)
+        return check_leaf(key, file, column, diagnostics);
+    return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, file, 1,
+                                   column + (int)attempt->name,
+                                   "%s holds a value, expected no further names behind it", path);
+}
+
 static enum rlhfsim_status is_section(const char *key, const char *file, int column,
                                       struct rlhfsim_diagnostics *diagnostics) {
     const char *first = "";
@@ -175,7 +187,9 @@ enum rlhfsim_status rlhfsim_key_check(const char *key, const char *file, int col
                                        column + (int)attempt.name,
                                        "a name is missing in the key, expected one such as "
                                        "training.tp");
-    return unknown(&attempt, file, column, diagnostics);
+    found = scenario_schema_find(attempt.path);
+    return found == KEY_COUNT ? unknown(&attempt, file, column, diagnostics)
+                              : below_leaf(&attempt, found, file, column, diagnostics);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

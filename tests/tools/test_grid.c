@@ -127,7 +127,7 @@ START_TEST(unknown_keys) {
     expect_error("trainning.tp=1", 1, "did you mean 'training'?");
     expect_error("max_new_tokens=1", 1, "did you mean 'rollout.max_new_tokens'?");
     expect_error("rollout.response_tokens.maen=1", 25, "'rollout.response_tokens.mean'");
-    expect_error("training.tp.x=1", 10, "unknown key");
+    expect_error("training.tp.x=1", 10, "training.tp holds a value");
     expect_error("entirely.else=1", 1, "unknown key 'entirely'");
     expect_error("training=1", 1, "training is a section");
     expect_error("training..tp=1", 10, "a name is missing");
@@ -136,6 +136,7 @@ START_TEST(unknown_keys) {
     expect_error("cluster.node.network_gbit_per=1", 14, "did you mean 'network_gbit_per_s'?");
     expect_error("cluster.gpu.=1", 13, "unknown key");
     expect_error("budget=1", 1, "not supported by this version");
+    expect_error("budget.stop=1", 1, "budget is not supported by this version");
 }
 END_TEST
 
