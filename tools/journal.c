@@ -88,7 +88,8 @@ static enum rlhfsim_status check_identity(const struct journal *journal, const c
     if (!same_sweep)
         return rlhfsim_diagnostics_add(
             diagnostics, RLHFSIM_INVALID, journal->path, 0, 0,
-            "this is of another sweep: the scenario, a catalog, an option that changes results or "
+            "this is of another sweep: the scenario, a config.json, a catalog, an option that "
+            "changes results or "
             "the version of rlhfsim differs; give another --out, or leave --resume out to start "
             "anew");
     if (found.shard != identity->shard || found.shards != identity->shards)

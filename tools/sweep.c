@@ -239,17 +239,30 @@ static enum rlhfsim_status check_scenario(struct sweep *sweep) {
     return status;
 }
 
+/* For the files that the values name: a value may stay as it is while its file changes. */
+static uint64_t fingerprint_values(const struct sweep *sweep) {
+    uint64_t sum = 0;
+    const struct grid *grid = &sweep->grid;
+    for (size_t i = 0; i < grid->axis_count; i++)
+        for (size_t k = 0; k < grid->axes[i].count; k++)
+            sum = 31 * sum + rlhfsim_source_value_fingerprint(sweep->source, grid->axes[i].key,
+                                                              grid->axes[i].values[k]);
+    return sum;
+}
+
 /* Everything that the rows depend on. */
 static enum rlhfsim_status identify(const struct sweep *sweep, const char *header,
                                     struct identity *identity) {
     const struct request *request = sweep->request;
-    char replicates[32];
+    char replicates[32], files[32];
     size_t count = 0;
-    const char **texts = calloc(request->vary_count + 3, sizeof *texts);
+    const char **texts = calloc(request->vary_count + 4, sizeof *texts);
     if (texts == NULL)
         return RLHFSIM_NO_MEMORY;
     (void)snprintf(replicates, sizeof replicates, "%llu", (unsigned long long)request->replicates);
+    (void)snprintf(files, sizeof files, "%016llx", (unsigned long long)fingerprint_values(sweep));
     texts[count++] = header;
+    texts[count++] = files;
     texts[count++] = replicates;
     texts[count++] = request->options.ignore_memory ? "ignore-memory" : "";
     for (size_t i = 0; i < request->vary_count; i++)

@@ -55,10 +55,16 @@ RLHFSIM_API enum rlhfsim_status rlhfsim_source_scenario(const struct rlhfsim_sou
                                                         struct rlhfsim_scenario **scenario);
 
 /* A number that stands for everything the source was made of (the text of the file, the catalogs,
- * sets, seed and the version of the library) and for `count` further texts. It is the same on every
- * machine. A config.json that the scenario names is not part of it. */
+ * every config.json that it names, sets, seed and the version of the library) and for `count`
+ * further texts. It is the same on every machine. */
 RLHFSIM_API uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source,
                                                 const char *const *texts, size_t count);
+
+/* A number that stands for the text of the config.json that `value`, written as behind `--set
+ * KEY=`, names where `key` is the model of an actor, critic, reward or reference; 0 where it names
+ * no file that can be read. With it the fingerprint covers what later sets will name. */
+RLHFSIM_API uint64_t rlhfsim_source_value_fingerprint(const struct rlhfsim_source *source,
+                                                      const char *key, const char *value);
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 

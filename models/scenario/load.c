@@ -8,9 +8,11 @@
 #include "models/base/hash.h"
 #include "models/base/locale.h"
 #include "models/scenario/draft.h"
+#include "models/scenario/model_file.h"
 #include "models/scenario/sets.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* More than this nobody reads; the number of the others is told. */
 #define ERRORS_SHOWN 50
@@ -237,6 +239,7 @@ uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source, const c
     uint64_t hash = base_hash_text(BASE_HASH_START, rlhfsim_version());
     hash = base_hash_bytes(hash, source->file.text, source->file.length);
     hash = base_hash_number(hash, catalog_fingerprint(source->catalog));
+    hash = scenario_model_files_hash(hash, source->path, source->catalog, source->root);
     hash = base_hash_number(hash, options->set_count);
     for (size_t i = 0; i < options->set_count; i++)
         hash = base_hash_text(hash, options->sets[i]);
@@ -246,6 +249,30 @@ uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source, const c
     for (size_t i = 0; i < count; i++)
         hash = base_hash_text(hash, texts[i]);
     return hash;
+}
+
+static bool is_model_key(const char *key) {
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (scenario_schema_find(key) ==
+            scenario_model_key((enum algorithm_role)role, SCENARIO_MODEL_MODEL))
+            return true;
+    return false;
+}
+
+uint64_t rlhfsim_source_value_fingerprint(const struct rlhfsim_source *source, const char *key,
+                                          const char *value) {
+    if (!is_model_key(key))
+        return 0;
+    uint64_t hash = BASE_HASH_START;
+    struct base_arena arena = {0};
+    struct tree_node *node = NULL;
+    struct tree_source text = {scenario_set_file, value, strlen(value), 1};
+    struct rlhfsim_diagnostics *unseen = rlhfsim_diagnostics_new();
+    if (unseen != NULL && tree_read(&arena, &text, unseen, &node) == RLHFSIM_OK)
+        hash = scenario_model_file_hash(hash, source->path, source->catalog, node);
+    rlhfsim_diagnostics_free(unseen);
+    base_arena_release(&arena);
+    return hash == BASE_HASH_START ? 0 : hash;
 }
 
 void rlhfsim_scenario_free(struct rlhfsim_scenario *scenario) {

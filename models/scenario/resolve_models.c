@@ -11,13 +11,11 @@
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/draft.h"
 #include "models/scenario/inline_row.h"
-#include "models/scenario/sets.h"
+#include "models/scenario/model_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define PATH_BYTES 8192
 
 /* ---- the KL term ----------------------------------------------------------------------------- */
 
@@ -125,29 +123,12 @@ static bool check_need(struct scenario_draft *draft, enum algorithm_role role) {
 
 /* ---- architectures --------------------------------------------------------------------------- */
 
-static bool is_path(const char *name) {
-    size_t length = strlen(name);
-    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0);
-}
-
-/* The path of a config.json: as it is when absolute or from `--set`, else from the file's folder.
- * False when it does not fit. */
-static bool locate(const struct scenario_draft *draft, const struct scenario_value *value,
-                   char *buffer, size_t size) {
-    const char *slash = strrchr(draft->path, '/');
-    bool as_it_is =
-        value->text[0] == '/' || value->place.file == scenario_set_file || slash == NULL;
-    int length = as_it_is ? snprintf(buffer, size, "%s", value->text)
-                          : snprintf(buffer, size, "%.*s/%s", (int)(slash - draft->path),
-                                     draft->path, value->text);
-    return length >= 0 && (size_t)length < size;
-}
-
 static bool read_config(struct scenario_draft *draft, enum scenario_key key,
                         struct llm_architecture *architecture) {
-    char path[PATH_BYTES], quoted[BASE_QUOTE_SIZE];
+    char path[SCENARIO_PATH_BYTES], quoted[BASE_QUOTE_SIZE];
     const struct scenario_value *value = &draft->values.at[key];
-    if (!locate(draft, value, path, sizeof path) || !base_file_exists(path)) {
+    if (!scenario_model_file_locate(draft->path, value->text, value->place, path, sizeof path) ||
+        !base_file_exists(path)) {
         const char *near = catalog_nearest(draft->catalog, CATALOG_MODELS, value->text);
         scenario_blame(draft, key, "%s is %s, but there is no such file%s%s%s",
                        scenario_schema_at(key)->path, base_quote(value->text, quoted),
@@ -182,7 +163,7 @@ static bool resolve_architecture(struct scenario_draft *draft, enum scenario_key
     const struct llm_architecture *row = catalog_model(draft->catalog, name);
     if (row != NULL)
         *architecture = *row;
-    else if (is_path(name))
+    else if (scenario_model_file_named(name))
         return read_config(draft, key, architecture);
     else
         scenario_blame_name(draft, key, CATALOG_MODELS);

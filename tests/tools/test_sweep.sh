@@ -278,6 +278,32 @@ mismatch "$scenario" "${grid[@]}" --replicates 2
 mismatch "$scenario" "${grid[@]}" --ignore-memory
 mismatch "$scenario" "${grid[@]}" --shard 0/2
 mismatch "$scenario" "${grid[@]}" --catalog "$scratch/mine"
+# A config.json that changes under a sweep, named by the scenario or by a value: its points are of
+# another model.
+cat >"$scratch/q.json" <<'END'
+{"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584,
+ "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+ "num_key_value_heads": 4, "vocab_size": 152064, "tie_word_embeddings": false,
+ "max_position_embeddings": 32768}
+END
+for how in set vary; do
+    model=("--$how" "models.actor.model=$scratch/q.json" --vary training.zero_stage=3,2)
+    for shard in 0 1; do
+        sweep "${model[@]}" --shard "$shard/2" --out "$scratch/$how-same$shard"
+        expect_status 0
+        expect_stdout "1 point, 1 ok"
+    done
+    rlhfsim merge "$scratch/$how-same0" "$scratch/$how-same1"
+    expect_status 0
+    sed 's/"num_hidden_layers": 28/"num_hidden_layers": 14/' "$scratch/q.json" >"$scratch/half.json"
+    cp "$scratch/q.json" "$scratch/full.json"
+    cp "$scratch/half.json" "$scratch/q.json"
+    sweep "${model[@]}" --shard 1/2 --out "$scratch/$how-other"
+    expect_status 0
+    refused "$scratch/$how-other: error: this is a shard of another sweep" \
+        "$scratch/$how-same0" "$scratch/$how-other"
+    cp "$scratch/full.json" "$scratch/q.json"
+done
 # Without --resume it starts anew.
 rlhfsim sweep "$scenario" "${few[@]}" "${grid[@]}" --out "$scratch/killed"
 expect_status 0
@@ -297,6 +323,7 @@ good=(--vary training.tp=1)
 mistaken "rlhfsim sweep: error: a --vary KEY=SPEC is missing" "$scenario"
 mistaken "--vary:1:10: error: unknown key 'zero_stag' in training; did you mean 'training.zero_stage'?" \
     "$scenario" --vary training.zero_stag=1
+mistaken "--vary:1:1: error: budget is not supported by this version" "$scenario" --vary budget.stop=1
 mistaken "--vary:1:15: error: training.tp is 'x', expected a whole number" "$scenario" --vary training.tp=1,x
 mistaken "--vary:1:1: error: this key is varied twice" "$scenario" "${good[@]}" --vary training.tp=2
 mistaken "--vary:1:1: error: seed is varied and given by --seed" "$scenario" --vary seed=1,2 --seed 3

@@ -132,6 +132,71 @@ START_TEST(texts_are_part_of_the_fingerprint) {
 }
 END_TEST
 
+/* Any texts will do: the file is not understood, only compared. */
+START_TEST(files_of_models_are_part_of_the_fingerprint) {
+    const char *const sets[] = {"models.actor.model=a.json"};
+    struct rlhfsim_scenario_options named = plain;
+    named.sets = sets;
+    named.set_count = 1;
+    uint64_t absent = fingerprint(&named);
+    fixture_write("a.json", "{\"layers\": 28}");
+    uint64_t first = fingerprint(&named), other = fingerprint(&plain);
+    ck_assert_uint_eq(first, fingerprint(&named));
+    fixture_write("a.json", "{\"layers\": 14}");
+    uint64_t second = fingerprint(&named);
+    ck_assert_uint_ne(absent, first);
+    ck_assert_uint_ne(first, second);
+    ck_assert_uint_ne(absent, second);
+    ck_assert_uint_eq(other, fingerprint(&plain)); /* which does not name it */
+    unlink("a.json");
+    ck_assert_uint_eq(absent, fingerprint(&named));
+}
+END_TEST
+
+/* A scenario in another folder: its own names start there, those of sets where the program is. */
+START_TEST(files_are_looked_for_where_they_are_read) {
+    struct rlhfsim_source *source;
+    ck_assert_int_eq(mkdir("sub", 0777), 0);
+    fixture_write("sub/s.yaml", "models: {reference: {model: ./a.json}}\n");
+    uint64_t numbers[3];
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            fixture_write(i == 1 ? "a.json" : "sub/a.json", "{}");
+        ck_assert_int_eq(rlhfsim_source_read("sub/s.yaml", &plain, diagnostics, &source),
+                         RLHFSIM_OK);
+        numbers[i] = rlhfsim_source_fingerprint(source, NULL, 0);
+        rlhfsim_source_free(source);
+    }
+    ck_assert_uint_eq(numbers[0], numbers[1]);
+    ck_assert_uint_ne(numbers[1], numbers[2]);
+    unlink("a.json");
+    unlink("sub/a.json");
+    unlink("sub/s.yaml");
+    rmdir("sub");
+}
+END_TEST
+
+START_TEST(fingerprints_of_values) {
+    struct rlhfsim_source *source = read_source(&plain);
+    const char *const key = "models.actor.model";
+    ck_assert_uint_eq(rlhfsim_source_value_fingerprint(source, key, "a.json"), 0);
+    fixture_write("a.json", "{}");
+    uint64_t number = rlhfsim_source_value_fingerprint(source, key, "a.json");
+    ck_assert_uint_ne(number, 0);
+    ck_assert_uint_eq(rlhfsim_source_value_fingerprint(source, key, "\"a.json\""), number);
+    ck_assert_uint_eq(rlhfsim_source_value_fingerprint(source, "models.critic.model", "./a.json"),
+                      number);
+    ck_assert_uint_eq(rlhfsim_source_value_fingerprint(source, "name", "a.json"), 0);
+    ck_assert_uint_eq(rlhfsim_source_value_fingerprint(source, "models.actor.no", "a.json"), 0);
+    ck_assert_uint_eq(rlhfsim_source_value_fingerprint(source, key, "small"), 0);
+    ck_assert_uint_eq(rlhfsim_source_value_fingerprint(source, key, "[a.json"), 0);
+    fixture_write("a.json", "{ }");
+    ck_assert_uint_ne(rlhfsim_source_value_fingerprint(source, key, "a.json"), number);
+    unlink("a.json");
+    rlhfsim_source_free(source);
+}
+END_TEST
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 #define THREADS 4
@@ -177,6 +242,9 @@ static Suite *suite(void) {
     tcase_add_test(tcase, mistakes_of_a_source);
     tcase_add_test(tcase, fingerprints);
     tcase_add_test(tcase, texts_are_part_of_the_fingerprint);
+    tcase_add_test(tcase, files_of_models_are_part_of_the_fingerprint);
+    tcase_add_test(tcase, files_are_looked_for_where_they_are_read);
+    tcase_add_test(tcase, fingerprints_of_values);
     tcase_add_test(tcase, several_threads_at_once);
     suite_add_tcase(suite, tcase);
     return suite;
