@@ -21,6 +21,8 @@ struct rlhfsim_facts {
     int64_t samples_per_prompt;
     int64_t minibatch_samples; /* of one optimizer step, all GPUs; offline: pairs */
     int64_t epochs;            /* passes over the samples of a step; offline: over the data set */
+    int64_t short_prompts;     /* of the last step of an epoch; 0: every step is full */
+    int64_t dropped_prompts;   /* that an epoch leaves out */
 };
 
 RLHFSIM_API void rlhfsim_scenario_facts(const struct rlhfsim_scenario *scenario,

@@ -17,6 +17,7 @@
 #include "models/forecast/verdict.h"
 #include "models/results/files.h"
 #include "models/results/summary.h"
+#include "models/scenario/steps.h"
 #include "sim/contract.h"
 
 #include <stdio.h>
@@ -53,11 +54,6 @@ static void fill_provenance(struct rlhfsim_summary *summary,
     add_provenance(summary, "prices", scenario->price_provenance);
 }
 
-static int64_t optimizer_steps(const struct rlhfsim_scenario *scenario) {
-    return scenario->steps * scenario->algorithm.epochs * scenario->algorithm.prompts_per_step *
-           scenario->algorithm.samples_per_prompt / scenario->algorithm.minibatch_samples;
-}
-
 static struct rlhfsim_forecast *forecast_new(const struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     struct rlhfsim_forecast *forecast = calloc(1, sizeof *forecast);
@@ -65,7 +61,7 @@ static struct rlhfsim_forecast *forecast_new(const struct forecast_plan *plan) {
         return NULL;
     snprintf(forecast->summary.name, sizeof forecast->summary.name, "%s", scenario->name);
     forecast->summary.steps.rollout = scenario->algorithm.type->has_rollout ? scenario->steps : 0;
-    forecast->summary.steps.optimizer = optimizer_steps(scenario);
+    forecast->summary.steps.optimizer = scenario_optimizer_steps(scenario);
     forecast->summary.events = -1;
     forecast_verdict_make(plan, &forecast->summary, &forecast->verdict);
     fill_provenance(&forecast->summary, scenario);

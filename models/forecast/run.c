@@ -147,8 +147,7 @@ static void measure_samples(struct forecast_runner *runner) {
         runner->length_counts[samples->response_tokens[i]]++;
     }
     measures->responses += (double)samples->sequences;
-    measures->samples +=
-        (double)samples->sequences / runner->plan->scenario->algorithm.type->sequences_per_sample;
+    measures->samples += (double)samples->count;
     measures->cut += (double)samples->cut;
 }
 
@@ -212,15 +211,6 @@ static void start_phase(struct forecast_runner *runner) {
     fail(runner, runner_work_start(runner));
 }
 
-/* How many steps' worth of pairs the data set holds: what a precomputed reference goes through. */
-static int64_t prologue_chunks(const struct forecast_plan *plan) {
-    int64_t pairs = plan->scenario->dataset.pairs,
-            chunk = plan->scenario->algorithm.prompts_per_step;
-    if (plan->loop_first == 0)
-        return 0;
-    return pairs > 0 ? (pairs + chunk - 1) / chunk : plan->scenario->steps;
-}
-
 static bool report_progress(struct forecast_runner *runner) {
     const struct forecast_run_options *options = runner->options;
     double share = (double)runner->step / (double)options->steps;
@@ -247,14 +237,14 @@ static void start_step(struct forecast_runner *runner) {
 }
 
 static void start_chunk(struct forecast_runner *runner) {
-    if (runner->chunk == prologue_chunks(runner->plan)) {
+    if (runner->plan->loop_first == 0 || runner->chunk == forecast_samples_chunks(runner->plan)) {
         start_step(runner);
         return;
     }
     runner->chunk++;
     runner->phase = 0;
-    forecast_samples_draw(runner->plan, runner->options->replicate, runner->chunk,
-                          &runner->samples);
+    forecast_samples_draw_chunk(runner->plan, runner->options->replicate, runner->chunk,
+                                &runner->samples);
     start_phase(runner);
 }
 

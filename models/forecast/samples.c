@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/samples.h"
 
+#include "models/scenario/steps.h"
 #include "sim/contract.h"
 #include "sim/random.h"
 
@@ -44,12 +45,9 @@ void forecast_samples_free(struct forecast_samples *samples) {
 
 /* ---- drawing ------------------------------------------------------------------------------ */
 
-/* The place in the data set of the prompt (or pair) number `index` of a step; epochs repeat it. */
-static uint64_t data_set_place(const struct forecast_plan *plan, int64_t step, int64_t index) {
-    const struct rlhfsim_scenario *scenario = plan->scenario;
-    int64_t size =
-        scenario->algorithm.type->has_rollout ? scenario->dataset.prompts : scenario->dataset.pairs;
-    int64_t place = (step - 1) * scenario->algorithm.prompts_per_step + index;
+/* In the data set, which is a circle where the steps are written. */
+static uint64_t data_set_place(const struct forecast_plan *plan, int64_t place) {
+    int64_t size = scenario_data_set(plan->scenario);
     return (uint64_t)(size > 0 ? place % size : place);
 }
 
@@ -76,15 +74,16 @@ static uint64_t response_place(const struct forecast_plan *plan, int64_t step, i
     return (uint64_t)step << 32 | (uint64_t)prompt;
 }
 
-void forecast_samples_draw(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
-                           struct forecast_samples *samples) {
+/* Prompts [taken.first, taken.first + taken.prompts) of the data set, answered in step `step`. */
+static void draw_sequences(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
+                           struct scenario_step taken, struct forecast_samples *samples) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     size_t copies = (size_t)scenario->algorithm.samples_per_prompt * sequences_per_sample(plan);
     size_t next = 0;
     samples->cut = 0;
-    for (int64_t prompt = 0; prompt < scenario->algorithm.prompts_per_step; prompt++) {
+    for (int64_t prompt = 0; prompt < taken.prompts; prompt++) {
         bool cut;
-        uint64_t place = data_set_place(plan, step, prompt);
+        uint64_t place = data_set_place(plan, taken.first + prompt);
         uint64_t answer = response_place(plan, step, prompt, place);
         uint32_t tokens =
             draw(plan, &scenario->rollout.prompt, PURPOSE_PROMPT_LENGTH, replicate, place, 0, &cut);
@@ -98,8 +97,31 @@ void forecast_samples_draw(const struct forecast_plan *plan, uint32_t replicate,
             samples->cut += cut;
         }
     }
+    samples->prompts = (size_t)taken.prompts;
     samples->sequences = next;
+    samples->count = next / sequences_per_sample(plan);
     samples->draws++;
+}
+
+void forecast_samples_draw(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
+                           struct forecast_samples *samples) {
+    draw_sequences(plan, replicate, step, scenario_step_at(plan->scenario, step), samples);
+}
+
+int64_t forecast_samples_chunks(const struct forecast_plan *plan) {
+    int64_t pairs = scenario_data_set(plan->scenario);
+    int64_t chunk = plan->scenario->algorithm.prompts_per_step;
+    return pairs > 0 ? (pairs + chunk - 1) / chunk : plan->scenario->steps;
+}
+
+void forecast_samples_draw_chunk(const struct forecast_plan *plan, uint32_t replicate,
+                                 int64_t chunk, struct forecast_samples *samples) {
+    int64_t pairs = scenario_data_set(plan->scenario);
+    int64_t full = plan->scenario->algorithm.prompts_per_step;
+    struct scenario_step taken = {(chunk - 1) * full, full};
+    if (pairs > 0 && pairs - taken.first < full)
+        taken.prompts = pairs - taken.first;
+    draw_sequences(plan, replicate, chunk, taken, samples);
 }
 
 /* ---- micro-batches ------------------------------------------------------------------------ */
@@ -226,8 +248,8 @@ void forecast_split_make(const struct forecast_plan *plan, struct forecast_sampl
                          size_t first, size_t count, struct forecast_split *split) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     size_t ranks = (size_t)plan->dp, per_sample = sequences_per_sample(plan);
-    size_t share = count / ranks * per_sample;
-    CONTRACT(count % ranks == 0, "a mini-batch is divided evenly over the ranks");
+    size_t end = first * per_sample;
+    CONTRACT((first + count) * per_sample <= samples->sequences, "samples that the step has not");
     if (split->of_draw == samples->draws && split->of_first == first && split->of_count == count)
         return; /* as it was cut for the pass before */
     split->of_draw = samples->draws;
@@ -235,7 +257,8 @@ void forecast_split_make(const struct forecast_plan *plan, struct forecast_sampl
     split->of_count = count;
     split->most = 0;
     for (size_t rank = 0; rank < ranks; rank++) {
-        size_t begin = first * per_sample + rank * share, end = begin + share;
+        size_t begin = end;
+        end += (count / ranks + (rank < count % ranks)) * per_sample;
         struct llm_batch *batches = split->batches + rank * split->stride;
         split->counts[rank] =
             scenario->training.microbatch_tokens > 0

@@ -19,7 +19,9 @@
 
 struct forecast_samples {
     size_t capacity;  /* sequences there is room for */
-    size_t sequences; /* of the current step: samples x sequences a sample */
+    size_t prompts;   /* of the current step: fewer in the last of an epoch (scenario/steps.h) */
+    size_t count;     /* samples of it: prompts x samples a prompt */
+    size_t sequences; /* of it: samples x sequences a sample */
     uint32_t *prompt_tokens, *response_tokens;
     uint32_t *order, *scratch; /* of the packing: sequences by falling length */
     size_t cut;                /* responses cut at the limit */
@@ -33,6 +35,14 @@ void forecast_samples_free(struct forecast_samples *samples);
 /* Draws the sequences of step `step` (from 1; offline: from the step's place in the data set). */
 void forecast_samples_draw(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
                            struct forecast_samples *samples);
+
+/* A precomputed reference goes once through all pairs, dropped ones too, in chunks of a step's
+ * size, of which the last may be short; a run of which only the steps are known, through those. */
+int64_t forecast_samples_chunks(const struct forecast_plan *plan);
+
+/* Draws the pairs of chunk `chunk`, from 1. */
+void forecast_samples_draw_chunk(const struct forecast_plan *plan, uint32_t replicate,
+                                 int64_t chunk, struct forecast_samples *samples);
 
 /* The micro-batches of one mini-batch: batches[rank * stride + k], counts[rank] of them. */
 struct forecast_split {
@@ -49,7 +59,9 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
                                        struct forecast_split *split);
 void forecast_split_free(struct forecast_split *split);
 
-/* Cuts samples [first, first + count) of the step; count is divisible by the plan's dp. */
+/* Cuts samples [first, first + count) of the step, dealt out to the ranks in their order, evenly:
+ * of a short mini-batch that dp does not divide, the first count % dp ranks have one more than the
+ * others, which have none where there are fewer samples than ranks. */
 void forecast_split_make(const struct forecast_plan *plan, struct forecast_samples *samples,
                          size_t first, size_t count, struct forecast_split *split);
 

@@ -171,15 +171,10 @@ static double parameter_transfers_s(const struct training_plan *passes) {
     return training_parameter_transfer_s(passes) * (passes->trained ? 2.0 : 1.0);
 }
 
-static size_t step_samples(const struct forecast_plan *plan) {
-    return (size_t)(plan->scenario->algorithm.prompts_per_step *
-                    plan->scenario->algorithm.samples_per_prompt);
-}
-
 static enum sim_status work_forward(struct forecast_runner *runner) {
     const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
     segment_add_seconds(runner, parameter_transfers_s(passes));
-    enum sim_status status = add_microbatches(runner, 0, step_samples(runner->plan), false);
+    enum sim_status status = add_microbatches(runner, 0, runner->samples.count, false);
     return status == SIM_OK ? segment_flush(runner, runner->phase_done) : status;
 }
 
@@ -200,13 +195,12 @@ static enum sim_status add_minibatch(struct forecast_runner *runner, size_t firs
 static enum sim_status work_update(struct forecast_runner *runner) {
     const struct rlhfsim_scenario *scenario = runner->plan->scenario;
     const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
-    size_t size = (size_t)scenario->algorithm.minibatch_samples;
+    size_t size = (size_t)scenario->algorithm.minibatch_samples, count = runner->samples.count;
     enum sim_status status = SIM_OK;
     segment_add_seconds(runner, parameter_transfers_s(passes));
     for (int64_t epoch = 0; epoch < scenario->algorithm.epochs; epoch++)
-        for (size_t first = 0; first < step_samples(runner->plan) && status == SIM_OK;
-             first += size)
-            status = add_minibatch(runner, first, size);
+        for (size_t first = 0; first < count && status == SIM_OK; first += size)
+            status = add_minibatch(runner, first, first + size < count ? size : count - first);
     return status == SIM_OK ? segment_flush(runner, runner->phase_done) : status;
 }
 
@@ -216,7 +210,7 @@ static enum sim_status work_update(struct forecast_runner *runner) {
 static enum sim_status work_rule(struct forecast_runner *runner) {
     const struct rlhfsim_scenario *scenario = runner->plan->scenario;
     size_t workers = (size_t)(scenario->reward.workers * scenario->cluster.nodes);
-    size_t samples = step_samples(runner->plan);
+    size_t samples = runner->samples.count;
     sim_task_id barrier;
     enum sim_status status = new_barrier(runner, runner->phase_done, &barrier);
     for (size_t w = 0; w < workers && w < samples && status == SIM_OK; w++) {
@@ -285,7 +279,7 @@ static void make_requests(struct forecast_runner *runner) {
  * the first replicas taking one more when they do not divide. */
 static enum sim_status work_generate(struct forecast_runner *runner) {
     const struct forecast_plan *plan = runner->plan;
-    size_t prompts = (size_t)plan->scenario->algorithm.prompts_per_step;
+    size_t prompts = runner->samples.prompts;
     size_t copies = (size_t)plan->scenario->algorithm.samples_per_prompt;
     size_t replicas = (size_t)plan->replicas, next = 0;
     enum sim_status status = SIM_OK;

@@ -32,6 +32,8 @@ struct catalog_framework {
     double engine_residue_bytes;   /* of a sleeping engine: CUDA graphs and context */
     double context_bytes;          /* CUDA context and collective buffers of the trainer */
     double fragmentation_fraction; /* allocator reserve beyond what is allocated */
+    bool drop_last_prompts;        /* of an epoch: what does not fill a step is left out */
+    bool drop_last_pairs;          /* offline, likewise */
 };
 
 struct catalog_price {

@@ -208,6 +208,8 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
     framework->engine_residue_bytes = number[FRAMEWORK_ENGINE_RESIDUE_GIB] * GIB;
     framework->context_bytes = number[FRAMEWORK_CONTEXT_GIB] * GIB;
     framework->fragmentation_fraction = number[FRAMEWORK_FRAGMENTATION_FRACTION];
+    framework->drop_last_prompts = number[FRAMEWORK_DROP_LAST_PROMPTS] > 0.0;
+    framework->drop_last_pairs = number[FRAMEWORK_DROP_LAST_PAIRS] > 0.0;
     return find_weight_sync(row, diagnostics, &framework->weight_sync);
 }
 

@@ -107,6 +107,8 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"engine_residue_gib", NUMBER(0, LARGE), UNIT("GiB")},
     {"context_gib", NUMBER(0, LARGE), UNIT("GiB")},
     {"fragmentation_fraction", NUMBER(0, 1)},
+    {"drop_last_prompts", BOOLEAN, .optional = true, ELSE("no")},
+    {"drop_last_pairs", BOOLEAN, .optional = true, ELSE("no")},
     ORIGIN};
 
 static const struct column alias_columns[ALIAS_COLUMNS] = {

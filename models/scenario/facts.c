@@ -2,6 +2,7 @@
 #include <rlhfsim/facts.h>
 
 #include "models/scenario/scenario.h"
+#include "models/scenario/steps.h"
 
 void rlhfsim_scenario_facts(const struct rlhfsim_scenario *scenario, struct rlhfsim_facts *facts) {
     bool offline = !scenario->algorithm.type->has_rollout;
@@ -16,7 +17,9 @@ void rlhfsim_scenario_facts(const struct rlhfsim_scenario *scenario, struct rlhf
                                     .samples_per_prompt = scenario->algorithm.samples_per_prompt,
                                     .minibatch_samples = scenario->algorithm.minibatch_samples,
                                     .epochs = offline ? scenario->dataset.epochs
-                                                      : scenario->algorithm.epochs};
+                                                      : scenario->algorithm.epochs,
+                                    .short_prompts = scenario_short_prompts(scenario),
+                                    .dropped_prompts = scenario_dropped_prompts(scenario)};
 }
 
 /* Critic and reward model give one number a token where the others give a vocabulary. */

@@ -4,9 +4,10 @@
  * takes:
  *
  *     samples = prompts_per_step x samples_per_prompt          (offline: pairs of a mini-batch)
- *     steps   = ceil(prompts x epochs / prompts_per_step)      (offline: pairs, minibatch_samples)
+ *     steps   = epochs x (prompts / prompts_per_step)          (offline: pairs, minibatch_samples)
  *
- * A number of steps that is written replaces the one that the data set gives.
+ * rounded down within each epoch with dataset.drop_last, up without (steps.h). A number of steps
+ * that is written replaces the one that the data set gives.
  */
 #include "models/scenario/draft.h"
 
@@ -98,11 +99,41 @@ static enum scenario_key data_set_key(const struct scenario_draft *draft) {
     return draft->scenario->algorithm.type->has_rollout ? KEY_DATASET_PROMPTS : KEY_DATASET_PAIRS;
 }
 
+/* What is written, else what the framework does. False where it is not known. */
+static bool resolve_drop_last(struct scenario_draft *draft) {
+    struct rlhfsim_scenario *scenario = draft->scenario;
+    if (scenario_given(draft, KEY_DATASET_DROP_LAST))
+        return scenario_known(draft, KEY_DATASET_DROP_LAST);
+    if (scenario->framework.name[0] == '\0')
+        return false;
+    scenario->dataset.drop_last = scenario->algorithm.type->has_rollout
+                                      ? scenario->framework.drop_last_prompts
+                                      : scenario->framework.drop_last_pairs;
+    return true;
+}
+
+static void blame_empty_epoch(struct scenario_draft *draft, enum scenario_key key) {
+    const struct rlhfsim_scenario *scenario = draft->scenario;
+    bool written = scenario_given(draft, KEY_DATASET_DROP_LAST);
+    scenario_blame(draft, written ? KEY_DATASET_DROP_LAST : key,
+                   "dataset.drop_last is true%s%s and leaves no step of an epoch: %s is %" PRId64
+                   ", a step takes %" PRId64 "; with dataset.drop_last: false it is a short step",
+                   written ? "" : " by default of ", written ? "" : scenario->framework.name,
+                   scenario_schema_at(key)->path, draft->values.at[key].integer,
+                   scenario->algorithm.prompts_per_step);
+}
+
 static void derive_steps(struct scenario_draft *draft, enum scenario_key key) {
     struct rlhfsim_scenario *scenario = draft->scenario;
-    int64_t all = draft->values.at[key].integer * scenario->dataset.epochs;
+    int64_t size = draft->values.at[key].integer;
     int64_t per_step = scenario->algorithm.prompts_per_step;
-    scenario->steps = all / per_step + (all % per_step != 0 ? 1 : 0);
+    if (!resolve_drop_last(draft))
+        return;
+    scenario->dataset.epoch_steps =
+        size / per_step + (size % per_step != 0 && !scenario->dataset.drop_last ? 1 : 0);
+    scenario->steps = scenario->dataset.epoch_steps * scenario->dataset.epochs;
+    if (scenario->steps == 0)
+        blame_empty_epoch(draft, key);
     if (scenario->steps > STEPS_LIMIT)
         scenario_blame(draft, key, "%s is %s: %" PRId64 " steps, expected at most %d",
                        scenario_schema_at(key)->path, draft->values.at[key].text, scenario->steps,
@@ -116,6 +147,9 @@ static void resolve_steps(struct scenario_draft *draft) {
     if (scenario_written(draft, KEY_DATASET_EPOCHS) && !size)
         scenario_blame_key(draft, KEY_DATASET_EPOCHS, "dataset.epochs is written, but %s is not",
                            path);
+    if (scenario_written(draft, KEY_DATASET_DROP_LAST) && !size)
+        scenario_blame_key(draft, KEY_DATASET_DROP_LAST,
+                           "dataset.drop_last is written, but %s is not", path);
     if (scenario_given(draft, KEY_STEPS))
         return;
     if (!size)

@@ -84,6 +84,8 @@ struct rlhfsim_scenario {
     struct {
         int64_t prompts, pairs;
         int64_t epochs;
+        bool drop_last;      /* what does not fill a step is left out, each epoch */
+        int64_t epoch_steps; /* steps of an epoch; 0 where `steps` is written: see steps.h */
     } dataset;
 
     struct {

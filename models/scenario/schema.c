@@ -83,7 +83,8 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                        "weight sync and its memory overheads",
                        TEXT(47), .required = true},
     [KEY_STEPS] = {"steps",
-                   "rollout steps (offline: optimizer steps); replaces what the data set gives",
+                   "rollout steps (offline: optimizer steps), every one of them full; replaces "
+                   "what the data set gives",
                    INTEGER(1, VERY_MANY), FIELD(steps)},
 
     [KEY_ALGORITHM_NAME] = {"algorithm.name", "the algorithm, which says what phases a step has",
@@ -236,9 +237,15 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                            INTEGER(1, DATA_SET), .use = SCENARIO_USE_OFFLINE, FIELD(dataset.pairs)},
     [KEY_DATASET_EPOCHS] = {"dataset.epochs", "passes over the data set", INTEGER(1, MANY),
                             .fallback = "1", FIELD(dataset.epochs)},
+    [KEY_DATASET_DROP_LAST] = {"dataset.drop_last",
+                               "an epoch's last prompts (pairs) that do not fill a step are left "
+                               "out, as by a data loader's drop_last; false makes them a short "
+                               "step; by default what the framework does",
+                               BOOLEAN, FIELD(dataset.drop_last)},
 
     [KEY_CHECKPOINT_EVERY_STEPS] = {"checkpoint.every_steps",
-                                    "steps between two checkpoints; 0 writes none",
+                                    "steps between two checkpoints; the last step of a run "
+                                    "always saves, too, also where it comes first; 0 writes none",
                                     INTEGER(0, VERY_MANY), .fallback = "0",
                                     FIELD(checkpoint.every_steps)},
     [KEY_CHECKPOINT_KEEP] = {"checkpoint.keep", "checkpoints that are kept, the latest ones",
