@@ -136,11 +136,52 @@ static void bytes_line(struct page *page, const struct rlhfsim_layout *layout) {
     page_end(page);
 }
 
+void layout_saves(struct page *page, const struct rlhfsim_forecast *forecast) {
+    const struct rlhfsim_layout *layout = rlhfsim_forecast_layout(forecast);
+    if (layout->checkpoint_every_steps == 0)
+        return;
+    page_label(page, "Saves");
+    page_words(page, "a checkpoint after every %s step%s and after the last step; %s each at",
+               text_count(layout->checkpoint_every_steps).chars,
+               plural(layout->checkpoint_every_steps), text_duration(layout->checkpoint_s).chars);
+    page_words(page, "%s GB/s a node to the store (%s)",
+               text_number(layout->node_store_bytes_per_s / 1e9).chars,
+               layout->node_store_provenance);
+    if (layout->shared_store_bytes_per_s > 0.0)
+        page_words(page, "and at most %s GB/s of all nodes",
+                   text_number(layout->shared_store_bytes_per_s / 1e9).chars);
+    page_end(page);
+}
+
+static bool actor_has_adapters(const struct rlhfsim_scenario *scenario) {
+    struct rlhfsim_model_facts model;
+    for (size_t i = 0; rlhfsim_scenario_model(scenario, i, &model); i++)
+        if (strcmp(model.role, "actor") == 0)
+            return model.lora_rank > 0;
+    return false;
+}
+
+void layout_adapters(struct page *page, const struct rlhfsim_scenario *scenario,
+                     const struct rlhfsim_forecast *forecast) {
+    const struct rlhfsim_layout *layout = rlhfsim_forecast_layout(forecast);
+    if (layout->weight_sync == NULL || !actor_has_adapters(scenario))
+        return;
+    if (layout->weight_sync_adapters)
+        page_paragraph(page, "LoRA", "a weight sync moves the adapters alone (%s)",
+                       layout->weight_sync);
+    else
+        page_paragraph(page, "LoRA",
+                       "a weight sync moves the whole model, adapters merged into it (%s); only a "
+                       "framework with adapters_only would send the adapters alone",
+                       layout->weight_sync);
+}
+
 void layout_lines(struct page *page, const struct rlhfsim_forecast *forecast) {
     const struct rlhfsim_layout *layout = rlhfsim_forecast_layout(forecast);
     trainer_line(page, layout);
     engine_line(page, layout);
     bytes_line(page, layout);
+    layout_saves(page, forecast);
     page_paragraph(page, "Price", "%s an hour, %s a node (%s)",
                    text_usd(layout->usd_per_hour).chars, text_usd(layout->node_usd_per_hour).chars,
                    layout->price_source);

@@ -214,6 +214,8 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
     idle_line(&page, summary);
     samples_line(&page, summary);
     verdict_steps(&page, scenario, summary);
+    layout_saves(&page, forecast);
+    layout_adapters(&page, scenario, forecast);
     throughput_line(&page, summary);
     compute_line(&page, summary);
     limit_line(&page, summary);
@@ -231,5 +233,6 @@ void note_check(FILE *stream, const struct rlhfsim_scenario *scenario,
     verdict_models(&page, scenario);
     verdict_steps(&page, scenario, summary);
     layout_lines(&page, forecast);
+    layout_adapters(&page, scenario, forecast);
     sources_line(&page, summary);
 }

@@ -141,24 +141,41 @@ static const char *plural(int64_t count) {
     return count == 1 ? "" : "s";
 }
 
+/* What a pass over the data set does with the prompts that do not fill a step. */
+static void rest_of_epoch(struct page *page, const struct rlhfsim_facts *facts) {
+    int64_t rest = facts->short_prompts > 0 ? facts->short_prompts : facts->dropped_prompts;
+    const char *what = facts->offline ? "pair" : "prompt";
+    if (facts->short_prompts > 0)
+        page_words(page, "; the last step of each pass over the data set is short: %s %s%s",
+                   text_count(rest).chars, what, plural(rest));
+    else if (rest > 0)
+        page_words(page, "; each pass over the data set leaves out %s %s%s (dataset.drop_last)",
+                   text_count(rest).chars, what, plural(rest));
+}
+
 static void offline_steps(struct page *page, const struct rlhfsim_facts *facts, int64_t optimizer) {
-    page_paragraph(page, "Steps",
-                   "%s optimizer step%s of %s pairs on all GPUs together, %s epoch%s; no rollout",
-                   text_count(optimizer).chars, plural(optimizer),
-                   text_count(facts->minibatch_samples).chars, text_count(facts->epochs).chars,
-                   plural(facts->epochs));
+    page_label(page, "Steps");
+    page_words(page, "%s optimizer step%s of %s pairs on all GPUs together, %s epoch%s; no rollout",
+               text_count(optimizer).chars, plural(optimizer),
+               text_count(facts->minibatch_samples).chars, text_count(facts->epochs).chars,
+               plural(facts->epochs));
+    rest_of_epoch(page, facts);
+    page_end(page);
 }
 
 static void online_steps(struct page *page, const struct rlhfsim_facts *facts, int64_t rollout,
                          int64_t optimizer) {
-    page_paragraph(
-        page, "Steps",
+    page_label(page, "Steps");
+    page_words(
+        page,
         "%s rollout step%s of %s prompts x %s sample%s; %s optimizer step%s of %s samples on all "
         "GPUs together, %s epoch%s over each rollout",
         text_count(rollout).chars, plural(rollout), text_count(facts->prompts_per_step).chars,
         text_count(facts->samples_per_prompt).chars, plural(facts->samples_per_prompt),
         text_count(optimizer).chars, plural(optimizer), text_count(facts->minibatch_samples).chars,
         text_count(facts->epochs).chars, plural(facts->epochs));
+    rest_of_epoch(page, facts);
+    page_end(page);
 }
 
 void verdict_steps(struct page *page, const struct rlhfsim_scenario *scenario,

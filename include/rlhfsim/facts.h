@@ -60,10 +60,15 @@ struct rlhfsim_layout {
     /* What is moved and kept. */
     const char *weight_sync;        /* the mechanism; NULL offline */
     double weight_sync_bytes;       /* of one sync, the whole model or its adapters */
+    bool weight_sync_adapters;      /* it moves LoRA adapters alone */
     double checkpoint_bytes;        /* of one checkpoint, all trained models */
     int64_t checkpoint_every_steps; /* 0: none is written */
     int64_t checkpoint_keep;
-    double host_bytes; /* host memory of a node; 0 where it is not known */
+    double checkpoint_s;               /* of one save; 0 where none is written */
+    double node_store_bytes_per_s;     /* at which each node writes to the store */
+    const char *node_store_provenance; /* of that rate: "measured", ..., "assumed" */
+    double shared_store_bytes_per_s;   /* what the store takes from all; 0: only nodes limit */
+    double host_bytes;                 /* host memory of a node; 0 where it is not known */
     /* What is rented. */
     double node_usd_per_hour, usd_per_hour; /* of one node, of all */
     const char *price_source;

@@ -52,6 +52,13 @@ static void fill_provenance(struct rlhfsim_summary *summary,
     add_provenance(summary, "framework", scenario->framework_provenance);
     add_provenance(summary, "rollout.response_tokens", scenario->length_provenance);
     add_provenance(summary, "prices", scenario->price_provenance);
+    if (scenario->checkpoint.every_steps > 0) /* what the time of a checkpoint rests on */
+        add_provenance(summary, "cluster.node.storage_gb_per_s", scenario->node_provenance);
+    /* No time of adapters is in the fits: their products run at the share of the others. */
+    if (scenario->models[ALGORITHM_ROLE_ACTOR].lora_rank > 0)
+        add_provenance(summary, "models.actor.lora_rank", "assumed");
+    if (scenario->models[ALGORITHM_ROLE_CRITIC].lora_rank > 0)
+        add_provenance(summary, "models.critic.lora_rank", "assumed");
 }
 
 static struct rlhfsim_forecast *forecast_new(const struct forecast_plan *plan) {

@@ -46,15 +46,25 @@ static void lay_engine(const struct forecast_plan *plan, struct rlhfsim_layout *
         layout->longest_at_once = 0;
     layout->weight_sync = plan->scenario->framework.weight_sync->name;
     layout->weight_sync_bytes = plan->sync_bytes * generation->tp;
+    layout->weight_sync_adapters = plan->scenario->framework.weight_sync->adapters;
+}
+
+static void lay_checkpoints(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
+    layout->checkpoint_bytes = plan->checkpoint.bytes;
+    layout->checkpoint_every_steps = plan->checkpoint.every_steps;
+    layout->checkpoint_keep = plan->checkpoint.keep;
+    if (plan->checkpoint.every_steps == 0)
+        return;
+    layout->checkpoint_s = checkpoint_save_s(&plan->checkpoint);
+    layout->node_store_bytes_per_s = plan->checkpoint.node_bandwidth_bytes_per_s;
+    layout->node_store_provenance = plan->scenario->node_provenance;
+    layout->shared_store_bytes_per_s = plan->checkpoint.store_bandwidth_bytes_per_s;
 }
 
 void forecast_layout_make(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     *layout = (struct rlhfsim_layout){
         .longest_tokens = plan->prompt_limit + plan->response_limit,
-        .checkpoint_bytes = plan->checkpoint.bytes,
-        .checkpoint_every_steps = plan->checkpoint.every_steps,
-        .checkpoint_keep = plan->checkpoint.keep,
         .host_bytes = scenario->cluster.node.host_memory_bytes,
         .node_usd_per_hour = scenario->prices.node_hour_usd,
         .usd_per_hour = scenario->prices.node_hour_usd * scenario->cluster.nodes,
@@ -63,6 +73,7 @@ void forecast_layout_make(const struct forecast_plan *plan, struct rlhfsim_layou
     lay_trainer(plan, layout);
     layout->microbatches = microbatches(plan, layout);
     lay_engine(plan, layout);
+    lay_checkpoints(plan, layout);
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
