@@ -6,6 +6,7 @@
  */
 
 #include "models/forecast/run.h"
+#include "models/scenario/steps.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"
 
@@ -169,13 +170,13 @@ END_TEST
 
 /* A precomputed reference goes once over all pairs, not once an epoch. */
 START_TEST(precomputed_reference_passes_once) {
-    static const char *const every[] = {"dataset.pairs=256",
+    static const char *const every[] = {"dataset.pairs=200", /* 64 + 64 + 64 + 8 */
                                         "dataset.epochs=3",
                                         "algorithm.minibatch_samples=64",
                                         "rollout.prompt_tokens={law: fixed, mean: 128}",
                                         "rollout.response_tokens={law: fixed, mean: 256}",
                                         NULL};
-    static const char *const once[] = {"dataset.pairs=256",
+    static const char *const once[] = {"dataset.pairs=200",
                                        "dataset.epochs=3",
                                        "algorithm.minibatch_samples=64",
                                        "rollout.prompt_tokens={law: fixed, mean: 128}",
@@ -197,6 +198,123 @@ START_TEST(precomputed_reference_passes_once) {
 }
 END_TEST
 
+/* ---- short steps ----------------------------------------------------------------------------- */
+
+struct played {
+    struct rlhfsim_scenario *scenario;
+    struct forecast_plan plan;
+    struct forecast_measures m;
+};
+
+/* A whole run of a scenario with fixed lengths, `steps` left out. */
+static void play(struct played *played, const char *prompts, const char *epochs) {
+    const char *sets[32];
+    size_t n = 0;
+    for (; fixed_lengths[n + 1] != NULL; n++)
+        sets[n] = fixed_lengths[n + 1];
+    sets[n++] = "dataset.drop_last=false";
+    sets[n++] = prompts;
+    sets[n++] = epochs;
+    sets[n] = NULL;
+    played->scenario = testing_scenario(GRPO, sets);
+    forecast_plan_make(played->scenario, &played->plan);
+    played->m = run(&played->plan, played->scenario->steps, 0);
+}
+
+/* 41 prompts are two steps of 16 and one of 9: 36 samples, of which ranks 0 to 3 score 5 and the
+ * others 4 (micro-batches of 4 and 1), and train 4 each in a first mini-batch of 32 and one each,
+ * or none, in a last one of 4. Of 8 replicas one has two prompts, as in a full step. */
+START_TEST(short_step_by_hand) {
+    struct played played;
+    struct training_cost forward[2], train[2], optimizer;
+    play(&played, "dataset.prompts=41", "dataset.epochs=1");
+    const struct forecast_measures *m = &played.m;
+    const struct training_plan *actor = &played.plan.passes[ALGORITHM_ROLE_ACTOR];
+    for (int i = 0; i < 2; i++) {
+        struct llm_batch batch = sequences(i == 0 ? 4.0 : 1.0, 384.0);
+        training_forward(actor, &batch, &forward[i]);
+        training_forward_backward(actor, &batch, true, &train[i]);
+    }
+    training_optimizer(actor, &optimizer);
+    ck_assert_int_eq(played.scenario->steps, 3);
+    assert_relative(m->phase_s[ALGORITHM_PHASE_ACTOR_LOGPROB],
+                    5 * forward[0].total_s + forward[1].total_s, 1e-7);
+    assert_relative(m->phase_s[ALGORITHM_PHASE_ACTOR_UPDATE],
+                    5 * train[0].total_s + train[1].total_s + 6 * optimizer.total_s, 1e-7);
+    assert_relative(m->phase_s[ALGORITHM_PHASE_ROLLOUT], 3 * rollout_s(&played.plan), 1e-7);
+    assert_relative(m->phase_s[ALGORITHM_PHASE_REWARD], 41 * 4 * played.scenario->reward.sample_s,
+                    1e-7);
+    ck_assert_double_eq(m->samples, 41 * 4.0);
+    ck_assert_double_eq(m->tokens, 41 * 4 * 384.0);
+    ck_assert_int_eq(m->optimizer_steps, 6);
+    struct llm_batch all = sequences(41 * 4.0, 384.0);
+    assert_relative(m->training_flops,
+                    3.0 * llm_forward_flops(actor->architecture, LLM_HEAD_VOCABULARY, &all), 1e-12);
+    rlhfsim_scenario_free(played.scenario);
+}
+END_TEST
+
+/* Fewer samples than ranks: four ranks have one each, the others wait for them. */
+START_TEST(fewer_samples_than_ranks) {
+    struct played one, full;
+    struct llm_batch batch = sequences(1.0, 384.0);
+    struct training_cost forward, train, optimizer;
+    play(&one, "dataset.prompts=1", "dataset.epochs=15");
+    play(&full, "dataset.prompts=16", "dataset.epochs=15");
+    const struct training_plan *actor = &one.plan.passes[ALGORITHM_ROLE_ACTOR];
+    training_forward(actor, &batch, &forward);
+    training_forward_backward(actor, &batch, true, &train);
+    training_optimizer(actor, &optimizer);
+    assert_relative(one.m.phase_s[ALGORITHM_PHASE_ACTOR_LOGPROB], 15 * forward.total_s, 1e-7);
+    assert_relative(one.m.phase_s[ALGORITHM_PHASE_ACTOR_UPDATE],
+                    15 * (train.total_s + optimizer.total_s), 1e-7);
+    ck_assert_double_eq(one.m.samples, 15 * 4.0);
+    ck_assert_int_eq(one.m.optimizer_steps, 15);
+    ck_assert_double_eq(full.m.samples, 15 * 64.0);
+    ck_assert_double_lt(one.m.total_s, full.m.total_s);
+    /* Everything waits for the one replica and the four ranks that work. */
+    ck_assert_double_le(one.m.busy_gpu_s,
+                        one.m.total_s * 8.0 - 7.0 * one.m.phase_s[ALGORITHM_PHASE_ROLLOUT] -
+                            4.0 * 15.0 * (forward.total_s + train.total_s) + 1e-6);
+    rlhfsim_scenario_free(one.scenario);
+    rlhfsim_scenario_free(full.scenario);
+}
+END_TEST
+
+struct conserved_case {
+    const char *path, *size, *minibatch;
+    double samples; /* of three passes over the data */
+};
+
+/* Prompts x samples a prompt x epochs, whatever a step takes; drop_last leaves the rest out. */
+START_TEST(every_prompt_is_rolled_out) {
+    static const struct conserved_case cases[] = {
+        {PPO, "dataset.prompts=75", "algorithm.minibatch_samples=16", 3 * 75.0},
+        {GRPO, "dataset.prompts=75", "algorithm.minibatch_samples=40", 3 * 75 * 5.0},
+        {DPO, "dataset.pairs=75", "algorithm.minibatch_samples=32", 3 * 75.0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool pairs = i == 2;
+        for (int drop = 0; drop < 2; drop++) {
+            const char *sets[8] = {cases[i].size, cases[i].minibatch, "dataset.epochs=3",
+                                   drop ? "dataset.drop_last=true" : "dataset.drop_last=false"};
+            size_t n = 4;
+            sets[n++] = i == 0 ? "training.microbatch_samples=2" : "checkpoint.every_steps=0";
+            sets[n++] = pairs ? "training.microbatch_samples=2" : "algorithm.prompts_per_step=32";
+            struct rlhfsim_scenario *scenario = testing_scenario(cases[i].path, sets);
+            struct forecast_plan plan;
+            forecast_plan_make(scenario, &plan);
+            struct forecast_measures m = run(&plan, scenario->steps, 0);
+            /* 75 = 32 + 32 + 11 */
+            ck_assert_int_eq(scenario->steps, drop ? 6 : 9);
+            ck_assert_double_eq(m.samples, drop ? cases[i].samples * 64.0 / 75.0 : cases[i].samples);
+            ck_assert_int_eq(m.optimizer_steps, scenario_optimizer_steps(scenario));
+            rlhfsim_scenario_free(scenario);
+        }
+    }
+}
+END_TEST
+
 static Suite *run_suite(void) {
     Suite *suite = suite_create("forecast/run");
     TCase *tcase = tcase_create("run");
@@ -206,6 +324,9 @@ static Suite *run_suite(void) {
     tcase_add_test(tcase, replicates_differ);
     tcase_add_test(tcase, checkpoints_are_saved_and_kept);
     tcase_add_test(tcase, precomputed_reference_passes_once);
+    tcase_add_test(tcase, short_step_by_hand);
+    tcase_add_test(tcase, fewer_samples_than_ranks);
+    tcase_add_test(tcase, every_prompt_is_rolled_out);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -92,6 +92,55 @@ START_TEST(epochs_repeat_the_data) {
 }
 END_TEST
 
+static double all_tokens(const struct forecast_samples *samples);
+
+/* Steps of 40 + 40 + 24 pairs have the tokens of one of all 104. */
+START_TEST(short_steps_have_all_the_data) {
+    static const char *const whole[] = {"dataset.pairs=104", "algorithm.minibatch_samples=104",
+                                        "training.microbatch_samples=13", NULL};
+    static const char *const parts[] = {"dataset.pairs=104", "algorithm.minibatch_samples=40",
+                                        "training.microbatch_samples=5", NULL};
+    struct drawn all, part;
+    double tokens = 0.0;
+    size_t pairs = 0;
+    draw(&all, DPO, whole, 1);
+    draw(&part, DPO, parts, 1);
+    for (int64_t step = 1; step <= 3; step++) {
+        forecast_samples_draw(&part.plan, 0, step, &part.samples);
+        tokens += all_tokens(&part.samples);
+        pairs += part.samples.count;
+    }
+    ck_assert_uint_eq(part.samples.count, 24);
+    ck_assert_uint_eq(part.samples.sequences, 48);
+    ck_assert_uint_eq(pairs, 104);
+    ck_assert_double_eq(tokens, all_tokens(&all.samples));
+    drop(&all);
+    drop(&part);
+}
+END_TEST
+
+/* 11 samples on 8 ranks: 2, 2, 2, 1, 1, 1, 1, 1; 3 on 8: one each, then none. */
+START_TEST(few_samples_are_dealt_evenly) {
+    struct drawn drawn;
+    draw(&drawn, PPO, NULL, 1);
+    for (size_t count = 1; count <= 24; count++) {
+        double before = 0.0, sum = 0.0;
+        forecast_split_make(&drawn.plan, &drawn.samples, 5, count, &drawn.split);
+        for (int rank = 0; rank < 8; rank++) {
+            double has = 0.0;
+            for (size_t k = 0; k < drawn.split.counts[rank]; k++)
+                has += drawn.split.batches[(size_t)rank * drawn.split.stride + k].sequences;
+            ck_assert_double_eq(has, (double)(count / 8 + ((size_t)rank < count % 8)));
+            ck_assert(rank == 0 || has <= before);
+            before = has;
+            sum += has;
+        }
+        ck_assert_double_eq(sum, (double)count);
+    }
+    drop(&drawn);
+}
+END_TEST
+
 static double all_tokens(const struct forecast_samples *samples) {
     double tokens = 0.0;
     for (size_t i = 0; i < samples->sequences; i++)
@@ -156,6 +205,8 @@ static Suite *samples_suite(void) {
     tcase_add_test(tcase, lengths_belong_to_prompts);
     tcase_add_test(tcase, more_samples_keep_the_first);
     tcase_add_test(tcase, epochs_repeat_the_data);
+    tcase_add_test(tcase, short_steps_have_all_the_data);
+    tcase_add_test(tcase, few_samples_are_dealt_evenly);
     tcase_add_test(tcase, packing_loses_nothing);
     tcase_add_test(tcase, padding_fills_to_the_caps);
     suite_add_tcase(suite, tcase);

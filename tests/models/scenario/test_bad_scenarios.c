@@ -62,7 +62,7 @@ static const struct bad_case cases[] = {
     {"training:\n", "tags: 4\ntraining:\n",
      "s.yaml:17:7: error: tags is 4, expected a mapping of names to texts"},
     {"algorithm:\n", "dataset: 100\nalgorithm:\n",
-     "s.yaml:4:10: error: dataset is 100, expected a mapping with the keys prompts, pairs, epochs"},
+     "s.yaml:4:10: error: dataset is 100, expected a mapping with the keys prompts, pairs, epochs, drop_last"},
     /* ranges */
     {"zero_stage: 3", "zero_stage: 4",
      "s.yaml:19:15: error: training.zero_stage is 4, expected a whole number from 0 to 3"},
@@ -185,6 +185,13 @@ static const struct bad_case cases[] = {
      "out"},
     {"training:\n", "dataset: {epochs: 2}\ntraining:\n",
      "s.yaml:17:11: error: dataset.epochs is written, but dataset.prompts is not"},
+    {"training:\n", "dataset: {drop_last: true}\ntraining:\n",
+     "s.yaml:17:11: error: dataset.drop_last is written, but dataset.prompts is not"},
+    {"training:\n", "dataset: {prompts: 100, drop_last: 1}\ntraining:\n",
+     "s.yaml:17:36: error: dataset.drop_last is 1, expected true or false"},
+    {"steps: 10\n", "dataset: {prompts: 63, drop_last: true}\n",
+     "s.yaml:3:35: error: dataset.drop_last is true and leaves no step of an epoch: "
+     "dataset.prompts is 63, a step takes 64; with dataset.drop_last: false it is a short step"},
     {"  reference: {model: small}\n",
      "  reference: {model: small}\n  reward: {model: small}\nreward: {workers: 4}\n",
      "s.yaml:15:10: error: reward.workers is not used by ppo, whose rewards models.reward gives; "

@@ -83,7 +83,7 @@ static const char every_key[] =
     "    p99: 450\n"
     "    limit: 500\n"
     "    uncut: false\n"
-    "dataset: {prompts: 1000, epochs: 3}\n"
+    "dataset: {prompts: 1000, epochs: 3, drop_last: true}\n"
     "checkpoint: {every_steps: 5, keep: 7, exported: 2, store_bandwidth: 2 GB/s}\n"
     "logging: {bytes_per_sample: 4 KiB, sampling_rate: 0.25}\n"
     "prices:\n"
@@ -107,8 +107,9 @@ START_TEST(test_every_key_top) {
     ck_assert_int_eq(s->algorithm.minibatch_samples, 192);
     ck_assert_int_eq(s->algorithm.epochs, 2);
     ck_assert_int_eq(s->algorithm.kl, SCENARIO_KL_REWARD);
-    /* 1000 prompts x 3 epochs / 96 = 31.25 */
-    ck_assert_int_eq(s->steps, 32);
+    /* 1000 / 96 = 10.4, of which drop_last keeps 10, three times. */
+    ck_assert_int_eq(s->steps, 30);
+    ck_assert(s->dataset.drop_last);
     ck_assert_int_eq(s->dataset.prompts, 1000);
     ck_assert_int_eq(s->dataset.epochs, 3);
     ck_assert_str_eq(s->tags, "team=nlp;run/2.x=a = b");
@@ -298,24 +299,69 @@ END_TEST
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 struct step_case {
-    const char *prompts, *epochs;
+    const char *prompts, *epochs, *drop_last;
     int64_t steps; /* of 64 prompts each */
 };
 
+/* A rest of an epoch is a step of its own, or none: it does not go on into the next epoch. */
 static const struct step_case step_cases[] = {
-    {"64", "1", 1}, {"65", "1", 2}, {"1", "1", 1}, {"640", "3", 30}, {"100", "7", 11},
+    {"64", "1", "false", 1},  {"65", "1", "false", 2},   {"1", "1", "false", 1},
+    {"1", "15", "false", 15}, {"640", "3", "false", 30}, {"100", "7", "false", 14},
+    {"640", "3", "true", 30}, {"100", "7", "true", 7},   {"127", "2", "true", 2},
 };
 
 START_TEST(test_steps) {
-    char prompts[64], epochs[64];
+    char prompts[64], epochs[64], drop_last[64];
     snprintf(prompts, sizeof prompts, "dataset.prompts=%s", step_cases[_i].prompts);
     snprintf(epochs, sizeof epochs, "dataset.epochs=%s", step_cases[_i].epochs);
-    const char *const sets[] = {prompts, epochs, NULL};
+    snprintf(drop_last, sizeof drop_last, "dataset.drop_last=%s", step_cases[_i].drop_last);
+    const char *const sets[] = {prompts, epochs, drop_last, NULL};
     char *text = fixture_replace(fixture_scenario, "steps: 10\n", "");
     ck_assert_int_eq(load(text, sets)->steps, step_cases[_i].steps);
     free(text);
     /* Steps that are written replace those of the data set. */
     ck_assert_int_eq(load(fixture_scenario, sets)->steps, 10);
+}
+END_TEST
+
+/* The framework's row decides where the scenario does not: here prompts are dropped, pairs not. */
+static const char dropping[] =
+    "name,matmul_share,microbatch_host_ms,optimizer_host_ms,step_host_s,iteration_host_ms,"
+    "sequence_host_us,transition_s_per_sqrt_gb,weight_sync,sync_pause_s,sync_tensor_ms,"
+    "sync_load_gb_per_s,engine_residue_gib,context_gib,fragmentation_fraction,drop_last_prompts,"
+    "drop_last_pairs,provenance,source,notes\n"
+    "fast,0.5,40,50,2,3,20,0.07,ipc_bucket,3.2,0.7,13,1.5,2,0.06,yes,no,assumed,a page,\n";
+
+START_TEST(test_framework_drops) {
+    static const char *const none[] = {"dataset.prompts=100", "dataset.epochs=7", NULL};
+    static const char *const kept[] = {"dataset.prompts=100", "dataset.epochs=7",
+                                       "dataset.drop_last=false", NULL};
+    char *text = fixture_replace(fixture_scenario, "steps: 10\n", "");
+    fixture_write("frameworks.csv", dropping);
+    ck_assert_int_eq(load(text, none)->steps, 7);
+    ck_assert(fixture.scenario->dataset.drop_last);
+    ck_assert_int_eq(load(text, kept)->steps, 14);
+    free(text);
+}
+END_TEST
+
+START_TEST(test_empty_epoch) {
+    static const char *const few[] = {"dataset.prompts=63", NULL};
+    static const char *const told[] = {"dataset.prompts=63", "dataset.drop_last=true", NULL};
+    char *text = fixture_replace(fixture_scenario, "steps: 10\n", "");
+    fixture_write("s.yaml", text);
+    ck_assert_int_eq(fixture_load(&fixture, told), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors,
+                     "--set:1:19: error: dataset.drop_last is true and leaves no step of an epoch: "
+                     "dataset.prompts is 63, a step takes 64; with dataset.drop_last: false it is "
+                     "a short step\n");
+    fixture_write("frameworks.csv", dropping);
+    ck_assert_int_eq(fixture_load(&fixture, few), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors,
+                     "--set:1:17: error: dataset.drop_last is true by default of fast and leaves "
+                     "no step of an epoch: dataset.prompts is 63, a step takes 64; with "
+                     "dataset.drop_last: false it is a short step\n");
+    free(text);
 }
 END_TEST
 
@@ -335,8 +381,8 @@ static const char offline[] = "name: dpo\n"
 
 START_TEST(test_offline) {
     const struct rlhfsim_scenario *s = load(offline, NULL);
-    /* 100 pairs x 2 / 16 = 12.5 */
-    ck_assert_int_eq(s->steps, 13);
+    /* 100 / 16 = 6.25: each of the two epochs has 6 full steps and one of 4 pairs. */
+    ck_assert_int_eq(s->steps, 14);
     ck_assert_int_eq(s->algorithm.prompts_per_step, 16);
     ck_assert_int_eq(s->algorithm.samples_per_prompt, 1);
     ck_assert_int_eq(s->algorithm.epochs, 1);
@@ -499,12 +545,12 @@ struct own_case {
     int64_t steps;
 };
 
-/* Steps by hand: 264,292 / 512 = 516.2; 61,135 / 128 = 477.6, three times that 1432.9;
- * 7,473 x 15 / 1024 = 109.5. */
+/* Steps by hand: 264,292 / 512 = 516.2 and 7,473 / 1024 = 7.3, 15 times, with verl, which drops the
+ * rest; 61,135 / 128 = 477.6, once and three times, with TRL, which trains it. */
 static const struct own_case own_cases[] = {
-    {"ppo-llama2-7b-8xa100", 517},        {"dpo-llama2-7b-8xa100", 478},
-    {"grpo-qwen2.5-7b-8xh100", 110},      {"ppo-llama2-70b-32xh100", 517},
-    {"dpo-lora-llama2-70b-8xa100", 1433},
+    {"ppo-llama2-7b-8xa100", 516},        {"dpo-llama2-7b-8xa100", 478},
+    {"grpo-qwen2.5-7b-8xh100", 105},      {"ppo-llama2-70b-32xh100", 516},
+    {"dpo-lora-llama2-70b-8xa100", 1434},
 };
 
 START_TEST(test_own_scenarios) {
@@ -542,6 +588,8 @@ static Suite *load_suite(void) {
     tcase_add_test(cases, test_kl);
     tcase_add_test(cases, test_offload_of_roles);
     tcase_add_loop_test(cases, test_steps, 0, sizeof step_cases / sizeof step_cases[0]);
+    tcase_add_test(cases, test_framework_drops);
+    tcase_add_test(cases, test_empty_epoch);
     tcase_add_test(cases, test_offline);
     tcase_add_test(cases, test_offline_reference);
     tcase_add_test(cases, test_offline_needs_a_reference);
