@@ -101,6 +101,33 @@ done
 # 264,292 / 512 = 516 full steps of 512 / 128 optimizer steps; verl drops the rest of 100 prompts.
 expect_stdout '"optimizer": 2064'
 
+# ---- the end of an epoch, and adapters --------------------------------------------------------------
+# GSM8K: 7,473 problems are 7 steps of 1,024 and 305; verl drops these, so 15 x 7 steps.
+grpo=scenarios/grpo-qwen2.5-7b-8xh100.yaml
+check_says() {
+    local text=$1
+    shift
+    rlhfsim check "$@"
+    expect_status 0
+    tr -s '\n ' ' ' <"$scratch/stdout" >"$scratch/words"
+    grep -qF -- "$text" "$scratch/words" || fail "check lacks: $text"
+}
+check_says "105 rollout steps of 1,024 prompts x 5" "$grpo"
+check_says "leaves out 305 prompts (dataset.drop_last)" "$grpo"
+check_says "120 rollout steps of 1,024 prompts x 5" "$grpo" --set dataset.drop_last=false
+check_says "data set is short: 305 prompts" "$grpo" --set dataset.drop_last=false
+check_says "data set is short: 79 pairs" scenarios/dpo-llama2-7b-8xa100.yaml
+check_says "moves the whole model, adapters merged into it (ipc_bucket)" "$grpo" \
+    --set models.actor.lora_rank=16
+check_says "models.actor.lora_rank" "$grpo" --set models.actor.lora_rank=16
+check_says "cluster.node.storage_gb_per_s" "$grpo"
+rlhfsim check "$grpo"
+! grep -qE "^LoRA" "$scratch/stdout" || fail "adapters without any"
+rlhfsim check "$grpo" --set dataset.prompts=1
+expect_status 2
+expect_stderr "dataset.drop_last"
+expect_empty stdout
+
 # ---- mistakes: exit 2, where, what, what is nearest; nothing is written -----------------------------
 for command in check "run --out $scratch/none"; do
     # "training.zero_stag" is wrong from its second part on, the value 9 stands in column 21.

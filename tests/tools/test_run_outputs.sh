@@ -20,6 +20,14 @@ for scenario in scenarios/*.yaml; do
 done
 run_and_check scenarios/ppo-llama2-7b-8xa100.yaml
 
+# Short last steps, with idle ranks and replicas, offline and on line: the files still add up.
+rest=(--replicates 1 --set dataset.drop_last=false)
+run_and_check scenarios/grpo-qwen2.5-7b-8xh100.yaml "${rest[@]}" --set dataset.prompts=1 \
+    --set dataset.epochs=3
+run_and_check scenarios/ppo-llama2-7b-8xa100.yaml "${rest[@]}" --set dataset.prompts=525
+run_and_check scenarios/dpo-llama2-7b-8xa100.yaml "${rest[@]}" --set dataset.pairs=133 \
+    --set algorithm.reference_logprobs=precomputed
+
 # A run that does not fit: unsharded states of two trained 7B models, 16 bytes a parameter.
 rlhfsim run scenarios/ppo-llama2-7b-8xa100.yaml --set training.zero_stage=0 --out "$scratch/big" \
     --quiet
