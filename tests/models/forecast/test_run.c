@@ -307,7 +307,8 @@ START_TEST(every_prompt_is_rolled_out) {
             struct forecast_measures m = run(&plan, scenario->steps, 0);
             /* 75 = 32 + 32 + 11 */
             ck_assert_int_eq(scenario->steps, drop ? 6 : 9);
-            ck_assert_double_eq(m.samples, drop ? cases[i].samples * 64.0 / 75.0 : cases[i].samples);
+            ck_assert_double_eq(m.samples,
+                                drop ? cases[i].samples * 64.0 / 75.0 : cases[i].samples);
             ck_assert_int_eq(m.optimizer_steps, scenario_optimizer_steps(scenario));
             rlhfsim_scenario_free(scenario);
         }

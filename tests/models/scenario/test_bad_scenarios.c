@@ -62,7 +62,8 @@ static const struct bad_case cases[] = {
     {"training:\n", "tags: 4\ntraining:\n",
      "s.yaml:17:7: error: tags is 4, expected a mapping of names to texts"},
     {"algorithm:\n", "dataset: 100\nalgorithm:\n",
-     "s.yaml:4:10: error: dataset is 100, expected a mapping with the keys prompts, pairs, epochs, drop_last"},
+     "s.yaml:4:10: error: dataset is 100, expected a mapping with the keys prompts, pairs, epochs, "
+     "drop_last"},
     /* ranges */
     {"zero_stage: 3", "zero_stage: 4",
      "s.yaml:19:15: error: training.zero_stage is 4, expected a whole number from 0 to 3"},
