@@ -43,20 +43,20 @@ static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     plan->present[role] = plan->resident[role] = model->present;
     if (!model->present)
         return;
-    plan->passes[role] = (struct training_plan){
-        .cluster = &scenario->cluster,
-        .architecture = &model->architecture,
-        .head = head_of(role),
-        .trained = is_trained(role),
-        .lora_rank = model->lora_rank,
-        .tp = scenario->training.tp,
-        .dp = plan->dp,
-        .zero_stage = scenario->training.zero_stage,
-        .precision = scenario->training.precision,
-        .recompute = scenario->training.recompute,
-        .offload = model->offload,
-        .software = scenario->framework.training,
-    };
+    struct training_plan *passes = &plan->passes[role];
+    training_plan_default(passes);
+    passes->cluster = &scenario->cluster;
+    passes->architecture = &model->architecture;
+    passes->head = head_of(role);
+    passes->trained = is_trained(role);
+    passes->lora_rank = model->lora_rank;
+    passes->tp = scenario->training.tp;
+    passes->dp = plan->dp;
+    passes->zero_stage = scenario->training.zero_stage;
+    passes->precision = scenario->training.precision;
+    passes->recompute = scenario->training.recompute;
+    passes->offload = model->offload;
+    passes->software = scenario->framework.training;
 }
 
 /* A LoRA actor whose adapters are switched off is its own reference. */

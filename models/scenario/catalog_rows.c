@@ -195,6 +195,9 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
     COPY(framework->name, row->text[FRAMEWORK_NAME]);
     framework->training = (struct training_software){
         .matmul_share = number[FRAMEWORK_MATMUL_SHARE],
+        .attention_share = number[FRAMEWORK_MATMUL_SHARE],
+        .elementwise_factor = 1.0,
+        .tensor_overlap_chunks = 1,
         .microbatch_host_s = number[FRAMEWORK_MICROBATCH_HOST_MS] * MILLI,
         .optimizer_host_s = number[FRAMEWORK_OPTIMIZER_HOST_MS] * MILLI};
     framework->step_host_s = number[FRAMEWORK_STEP_HOST_S];

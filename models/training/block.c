@@ -79,7 +79,7 @@ struct linear {
 };
 
 static struct linear local_linear(const struct training_plan *plan, const struct llm_gemm *gemm) {
-    double tp = (double)plan->tp;
+    double tp = (double)(gemm->experts > 0 ? training_expert_tp(plan) : plan->tp);
     struct linear linear = {(double)gemm->n, (double)gemm->k, (double)gemm->projections, 1.0, 1.0};
     if (gemm->experts > 0) {
         linear.experts = (double)gemm->experts;
@@ -94,18 +94,21 @@ static struct linear local_linear(const struct training_plan *plan, const struct
     return linear;
 }
 
-/* A product [m x k][k x n] for every expert that has tokens, `tokens` of them in all before they
- * are sent to per_token experts each. */
+/* A product [m x k][k x n] for every expert of this rank that has tokens. `tokens` are those of a
+ * tensor-parallel group before they are sent to per_token experts each; the ep x expert_tp ranks
+ * that share the experts hold ep x expert_tp / tp times as many. */
 struct product {
     double groups, tokens;
 };
 
-static struct product product_of(struct linear linear, double tokens) {
+static struct product product_of(const struct training_plan *plan, struct linear linear,
+                                 double tokens) {
     if (linear.experts <= 1.0)
         return (struct product){1.0, tokens};
-    double touched =
-        llm_experts_touched((int64_t)linear.experts, (int64_t)linear.per_token, tokens);
-    return (struct product){touched, tokens * linear.per_token / touched};
+    double sharing = (double)(plan->ep * training_expert_tp(plan)) / (double)plan->tp;
+    double all = tokens * sharing;
+    double touched = llm_experts_touched((int64_t)linear.experts, (int64_t)linear.per_token, all);
+    return (struct product){touched / (double)plan->ep, all * linear.per_token / touched};
 }
 
 static double grouped_s(const struct training_plan *plan, enum hardware_precision precision,
@@ -116,7 +119,7 @@ static double grouped_s(const struct training_plan *plan, enum hardware_precisio
 
 static double linear_forward_s(const struct training_plan *plan, struct linear linear,
                                double tokens) {
-    struct product each = product_of(linear, tokens);
+    struct product each = product_of(plan, linear, tokens);
     double rank = (double)plan->lora_rank;
     double seconds = grouped_s(plan, plan->precision, each.groups, each.tokens, linear.n, linear.k);
     if (plan->lora_rank > 0 && linear.adapters > 0.0) {
@@ -137,7 +140,7 @@ static double gradients_s(const struct training_plan *plan, enum hardware_precis
 
 static double linear_backward_s(const struct training_plan *plan, struct linear linear,
                                 double tokens) {
-    struct product each = product_of(linear, tokens);
+    struct product each = product_of(plan, linear, tokens);
     double rank = (double)plan->lora_rank;
     if (trains_all(plan))
         return gradients_s(plan, plan->precision, each, linear.n, linear.k);
@@ -217,7 +220,7 @@ static double attention_forward_s(const struct training_plan *plan, const struct
     return hardware_attention_s(&plan->cluster->gpu, batch->score_pairs, heads,
                                 llm_score_width(plan->architecture),
                                 attention_bytes(plan, 2.0, batch->tokens)) /
-           plan->software.matmul_share;
+           plan->software.attention_share;
 }
 
 static double attention_backward_s(const struct training_plan *plan,
@@ -226,7 +229,7 @@ static double attention_backward_s(const struct training_plan *plan,
     return hardware_attention_backward_s(&plan->cluster->gpu, batch->score_pairs, heads,
                                          llm_score_width(plan->architecture),
                                          attention_bytes(plan, 4.0, batch->tokens)) /
-           plan->software.matmul_share;
+           plan->software.attention_share;
 }
 
 static double recompute_s(const struct training_plan *plan, double all_s,
@@ -243,30 +246,60 @@ static double recompute_s(const struct training_plan *plan, double all_s,
     return 0.0;
 }
 
-static void layer(const struct training_plan *plan, const struct llm_batch *batch,
-                  const struct llm_layer_kind *kind, struct training_block *block) {
-    const struct hardware_gpu *gpu = &plan->cluster->gpu;
+/* Which collective a product stands beside, TRAINING_PRODUCTS for none. */
+static int product_place(const struct training_plan *plan, const struct llm_gemm *gemm, bool seen) {
+    if (gemm->whole || (gemm->experts > 0 && training_expert_tp(plan) < plan->tp))
+        return TRAINING_PRODUCTS;
+    int first = seen ? TRAINING_PRODUCT_FFN_IN : TRAINING_PRODUCT_ATTENTION_IN;
+    return first + (gemm->split_columns ? 0 : 1);
+}
+
+/* The matrix products of a layer, and the bytes a token that go with them. */
+struct products {
+    double forward_s, backward_s;
+    double bytes, gradient_bytes;
+};
+
+static struct products products_of(const struct training_plan *plan, double tokens,
+                                   const struct llm_layer_kind *kind,
+                                   struct training_block *block) {
     struct llm_gemm gemms[LLM_LAYER_GEMMS];
-    double products_s = 0.0, gradient_products_s = 0.0;
-    double bytes = elementwise_bytes(plan, kind, false);
-    double gradient_bytes = elementwise_bytes(plan, kind, true);
+    struct products sum = {0};
+    bool after_attention = false;
     int count = llm_layer_gemms(plan->architecture, kind, gemms);
     for (int i = 0; i < count; i++) {
         struct linear linear = local_linear(plan, &gemms[i]);
-        products_s += linear_forward_s(plan, linear, batch->tokens);
-        bytes += linear_forward_bytes(plan, linear);
-        if (!plan->trained)
-            continue;
-        gradient_products_s += linear_backward_s(plan, linear, batch->tokens);
-        gradient_bytes += linear_backward_bytes(plan, linear);
+        int place = product_place(plan, &gemms[i], after_attention);
+        double forward_s = linear_forward_s(plan, linear, tokens);
+        double backward_s = plan->trained ? linear_backward_s(plan, linear, tokens) : 0.0;
+        sum.forward_s += forward_s;
+        sum.backward_s += backward_s;
+        sum.bytes += linear_forward_bytes(plan, linear);
+        sum.gradient_bytes += plan->trained ? linear_backward_bytes(plan, linear) : 0.0;
+        if (place < TRAINING_PRODUCTS) {
+            block->product_forward_s[place] += forward_s;
+            block->product_backward_s[place] += backward_s;
+        }
+        after_attention = after_attention || place == TRAINING_PRODUCT_ATTENTION_OUT;
     }
+    return sum;
+}
+
+static void layer(const struct training_plan *plan, const struct llm_batch *batch,
+                  const struct llm_layer_kind *kind, struct training_block *block) {
+    const struct hardware_gpu *gpu = &plan->cluster->gpu;
+    struct products products = products_of(plan, batch->tokens, kind, block);
     double kernels = elementwise_kernels(plan, kind);
+    double bytes = products.bytes + elementwise_bytes(plan, kind, false);
+    block->attention_forward_s = attention_forward_s(plan, batch);
     double rest_s =
-        attention_forward_s(plan, batch) + hardware_memory_s(gpu, bytes * batch->tokens, kernels);
-    *block = (struct training_block){.forward_s = products_s + rest_s};
+        block->attention_forward_s + hardware_memory_s(gpu, bytes * batch->tokens, kernels);
+    block->forward_s = products.forward_s + rest_s;
     if (!plan->trained)
         return;
-    block->backward_s = gradient_products_s + attention_backward_s(plan, batch) +
+    double gradient_bytes = products.gradient_bytes + elementwise_bytes(plan, kind, true);
+    block->attention_backward_s = attention_backward_s(plan, batch);
+    block->backward_s = products.backward_s + block->attention_backward_s +
                         hardware_memory_s(gpu, gradient_bytes * batch->tokens, kernels);
     block->recompute_s = recompute_s(plan, block->forward_s, rest_s);
 }
@@ -325,13 +358,26 @@ static void head(const struct training_plan *plan, const struct llm_batch *batch
     add_narrowing(plan, batch->tokens, block);
 }
 
+/* What one of the context-parallel ranks holds. */
+static struct llm_batch local_batch(const struct training_plan *plan,
+                                    const struct llm_batch *batch) {
+    double cp = (double)plan->cp;
+    return (struct llm_batch){.sequences = batch->sequences,
+                              .tokens = batch->tokens / cp,
+                              .score_pairs = batch->score_pairs / cp,
+                              .logit_tokens = batch->logit_tokens / cp};
+}
+
 void training_block_compute(const struct training_plan *plan, const struct llm_batch *batch,
                             const struct training_segment *segment, struct training_block *block) {
-    CONTRACT(plan->software.matmul_share > 0.0, "software reaches some share of the rate");
+    CONTRACT(plan->software.matmul_share > 0.0 && plan->software.attention_share > 0.0,
+             "software reaches some share of the rate");
+    struct llm_batch local = local_batch(plan, batch);
+    *block = (struct training_block){0};
     if (segment->part == TRAINING_EMBEDDING)
-        embedding(plan, batch, block);
+        embedding(plan, &local, block);
     else if (segment->part == TRAINING_LAYER)
-        layer(plan, batch, &segment->kind, block);
+        layer(plan, &local, &segment->kind, block);
     else
-        head(plan, batch, block);
+        head(plan, &local, block);
 }

@@ -41,6 +41,44 @@ bool training_offloads_parameters(const struct training_plan *plan) {
            plan->offload == TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS;
 }
 
+void training_plan_default(struct training_plan *plan) {
+    *plan = (struct training_plan){
+        .trained = true,
+        .tp = 1,
+        .sequence_parallel = true,
+        .pp = 1,
+        .vpp = 1,
+        .cp = 1,
+        .ep = 1,
+        .dp = 1,
+        .reshard_after_forward = true,
+        .prefetch = true,
+        .overlap_reduction = true,
+        .precision = HARDWARE_BF16,
+        .software = {.matmul_share = 1.0,
+                     .attention_share = 1.0,
+                     .elementwise_factor = 1.0,
+                     .tensor_overlap_chunks = 1},
+    };
+}
+
+int training_gpus(const struct training_plan *plan) {
+    return plan->tp * plan->cp * plan->pp * plan->dp;
+}
+
+int training_replicas(const struct training_plan *plan) {
+    return plan->dp * plan->cp;
+}
+
+int training_expert_tp(const struct training_plan *plan) {
+    return plan->expert_tp > 0 ? plan->expert_tp : plan->tp;
+}
+
+int training_expert_replicas(const struct training_plan *plan) {
+    CONTRACT(plan->ep >= 1, "experts have at least one rank");
+    return plan->tp * plan->cp * plan->dp / (plan->ep * training_expert_tp(plan));
+}
+
 int training_segments(const struct training_plan *plan,
                       struct training_segment segments[TRAINING_SEGMENTS]) {
     struct llm_layer_kind kinds[LLM_LAYER_KINDS];
@@ -93,6 +131,26 @@ double training_segment_trained_parameters(const struct training_plan *plan,
     return segment->part == TRAINING_LAYER ? layer_adapters(plan, &segment->kind) : 0.0;
 }
 
+double training_segment_expert_parameters(const struct training_plan *plan,
+                                          const struct training_segment *segment) {
+    const struct llm_architecture *architecture = plan->architecture;
+    const struct llm_layer_kind *kind = &segment->kind;
+    if (segment->part != TRAINING_LAYER)
+        return 0.0;
+    return (double)llm_layer_expert_parameters(architecture, kind) +
+           (double)llm_layer_expert_lora_parameters(architecture, kind, plan->lora_rank);
+}
+
+double training_segment_trained_expert_parameters(const struct training_plan *plan,
+                                                  const struct training_segment *segment) {
+    if (!plan->trained || segment->part != TRAINING_LAYER)
+        return 0.0;
+    if (plan->lora_rank == 0)
+        return training_segment_expert_parameters(plan, segment);
+    return (double)llm_layer_expert_lora_parameters(plan->architecture, &segment->kind,
+                                                    plan->lora_rank);
+}
+
 double training_parameters(const struct training_plan *plan) {
     return (double)llm_parameters(plan->architecture, plan->head) +
            (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
@@ -105,11 +163,26 @@ double training_trained_parameters(const struct training_plan *plan) {
                                 : (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
 }
 
-double training_shards(const struct training_plan *plan, enum training_sharded sharded) {
-    CONTRACT(plan->tp >= 1 && plan->dp >= 1, "a plan has at least one rank of each kind");
+static bool is_sharded(const struct training_plan *plan, enum training_sharded sharded) {
     CONTRACT(plan->zero_stage >= 0 && plan->zero_stage <= 3, "ZeRO has stages 0 to 3");
-    bool by_dp = plan->zero_stage >= (int)sharded;
-    return (double)plan->tp * (by_dp ? (double)plan->dp : 1.0);
+    return plan->zero_stage >= (int)sharded;
+}
+
+/* Of so many ranks with equal weights, those that share one copy. */
+static double sharing(const struct training_plan *plan, int replicas) {
+    bool some = plan->shard_ranks > 0 && plan->shard_ranks < replicas;
+    return (double)(some ? plan->shard_ranks : replicas);
+}
+
+double training_shards(const struct training_plan *plan, enum training_sharded sharded) {
+    CONTRACT(plan->tp >= 1 && plan->cp >= 1 && plan->dp >= 1, "at least one rank of each kind");
+    double ranks = is_sharded(plan, sharded) ? sharing(plan, training_replicas(plan)) : 1.0;
+    return (double)plan->tp * ranks;
+}
+
+double training_expert_shards(const struct training_plan *plan, enum training_sharded sharded) {
+    double ranks = is_sharded(plan, sharded) ? sharing(plan, training_expert_replicas(plan)) : 1.0;
+    return (double)(plan->ep * training_expert_tp(plan)) * ranks;
 }
 
 double training_element_bytes(const struct training_plan *plan) {

@@ -174,7 +174,7 @@ START_TEST(software_share_divides_products_and_attention) {
     struct training_plan plan = plain_plan(&cluster, &llama2_7b);
     struct llm_batch batch = whole_batch(4.0, 512.0);
     double all = update(&plan, batch, true).compute_s;
-    plan.software.matmul_share = 0.8;
+    plan.software.matmul_share = plan.software.attention_share = 0.8;
     assert_relative(update(&plan, batch, true).compute_s, all / 0.8, 1e-12);
 }
 END_TEST
