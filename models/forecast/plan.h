@@ -15,7 +15,7 @@
 #include "models/reliability/checkpoint.h"
 #include "models/scenario/scenario.h"
 #include "models/training/footprint.h"
-#include "models/training/pass.h"
+#include "models/training/optimizer.h"
 
 /* Who holds memory: the models by role, the rollout engine, and what belongs to nobody. */
 enum forecast_owner {

@@ -186,14 +186,20 @@ static double gathered_input(const struct training_plan *plan) {
 static double activation_bytes(const struct training_plan *plan, const struct llm_batch *batch,
                                double divided, double undivided) {
     double elements = divided / (double)plan->tp + undivided;
-    return elements * batch->tokens * training_element_bytes(plan);
+    return elements * batch->tokens / (double)plan->cp * training_element_bytes(plan);
+}
+
+double training_kept_bytes(const struct training_plan *plan, const struct llm_batch *batch,
+                           const struct llm_layer_kind *kind) {
+    struct widths w = widths_of(plan->architecture, kind);
+    return activation_bytes(plan, batch, kept_elements(plan, &w), 0.0);
 }
 
 static double logit_bytes(const struct training_plan *plan, const struct llm_batch *batch,
                           double bytes) {
     double columns =
         plan->head == LLM_HEAD_SCALAR ? 1.0 : (double)plan->architecture->vocab / (double)plan->tp;
-    return bytes * columns * batch->logit_tokens;
+    return bytes * columns * batch->logit_tokens / (double)plan->cp;
 }
 
 /* ---- instants ------------------------------------------------------------------------------ */

@@ -15,7 +15,7 @@
  * vpp chunks (pp-1)/(vpp M+pp-1), over the time that work alone would take plus the idle time.
  */
 
-#include "models/training/pass.h"
+#include "models/training/optimizer.h"
 #include "sim/sim.h"
 
 struct training_work {

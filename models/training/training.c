@@ -151,6 +151,25 @@ double training_segment_trained_expert_parameters(const struct training_plan *pl
                                                     plan->lora_rank);
 }
 
+static double weight_bytes(const struct training_plan *plan, const struct training_segment *segment,
+                           double all, double trained) {
+    double element = training_element_bytes(plan);
+    bool narrow = plan->base_bytes > 0.0 && segment->part == TRAINING_LAYER;
+    return element * trained + (narrow ? plan->base_bytes : element) * (all - trained);
+}
+
+double training_segment_weight_bytes(const struct training_plan *plan,
+                                     const struct training_segment *segment) {
+    return weight_bytes(plan, segment, training_segment_parameters(plan, segment),
+                        training_segment_trained_parameters(plan, segment));
+}
+
+double training_segment_expert_weight_bytes(const struct training_plan *plan,
+                                            const struct training_segment *segment) {
+    return weight_bytes(plan, segment, training_segment_expert_parameters(plan, segment),
+                        training_segment_trained_expert_parameters(plan, segment));
+}
+
 double training_parameters(const struct training_plan *plan) {
     return (double)llm_parameters(plan->architecture, plan->head) +
            (double)llm_lora_parameters(plan->architecture, plan->lora_rank);

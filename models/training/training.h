@@ -167,6 +167,13 @@ double training_segment_parameters(const struct training_plan *plan,
 double training_segment_trained_parameters(const struct training_plan *plan,
                                            const struct training_segment *segment);
 
+/* Bytes of one block's weights over all its tensor-parallel ranks: frozen ones of layers in the
+ * plan's base_bytes. And of these, those of experts. */
+double training_segment_weight_bytes(const struct training_plan *plan,
+                                     const struct training_segment *segment);
+double training_segment_expert_weight_bytes(const struct training_plan *plan,
+                                            const struct training_segment *segment);
+
 /* The same over the whole model. */
 double training_parameters(const struct training_plan *plan);
 double training_trained_parameters(const struct training_plan *plan);

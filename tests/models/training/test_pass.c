@@ -5,7 +5,7 @@
  * pass is work over that rate.
  */
 
-#include "models/training/pass.h"
+#include "models/training/optimizer.h"
 
 #include "tests/models/training/fixtures.h"
 #include "tests/testing.h"
