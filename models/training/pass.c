@@ -267,6 +267,15 @@ static int add_offload(struct chain chain, struct training_piece *pieces, int co
     return count;
 }
 
+/* All computation, then all communication. */
+static int in_one(struct training_piece *pieces, int count) {
+    for (int i = 1; i < count; i++) {
+        pieces[0].compute_s += pieces[i].compute_s;
+        pieces[0].communication_s += pieces[i].communication_s;
+    }
+    return count > 0 ? 1 : 0;
+}
+
 int training_pass_renewing(const struct training_pass *pass, const int64_t *blocks,
                            struct training_piece pieces[TRAINING_PIECES]) {
     struct chain chain = {.count = 0};
@@ -300,7 +309,8 @@ int training_pass_reducing(const struct training_pass *pass, const int64_t *bloc
         chain.busy_s += (rest + 1.0) * seconds;
         chain.transfer_s += (rest + 1.0) * pass->backward[i].transfer_s;
     }
-    return add_offload(chain, pieces, count);
+    count = add_offload(chain, pieces, count);
+    return pass->plan->overlap_reduction ? count : in_one(pieces, count);
 }
 
 /* ---- the whole model on one stage ------------------------------------------------------------ */
