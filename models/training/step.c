@@ -337,7 +337,10 @@ enum sim_status training_step(const struct training_plan *plan, const struct tra
     training_optimizer(plan, &optimizer);
     step->optimizer_s = optimizer.total_s;
     step->total_s += optimizer.total_s;
-    step->bytes += optimizer.bytes;
-    step->data_bytes += optimizer.data_bytes;
+    for (int stage = 0; stage < plan->pp && training_renews(plan); stage++) {
+        double bytes = training_renew_bytes(plan, stage) / (double)plan->pp;
+        step->bytes += bytes;
+        step->data_bytes += bytes;
+    }
     return SIM_OK;
 }
