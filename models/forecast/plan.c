@@ -37,6 +37,28 @@ static bool is_trained(enum algorithm_role role) {
     return role == ALGORITHM_ROLE_ACTOR || role == ALGORITHM_ROLE_CRITIC;
 }
 
+/* Experts are divided in models that have some. */
+static void plan_parallel(const struct forecast_plan *plan, struct training_plan *passes) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    bool experts = passes->architecture->experts > 0;
+    passes->tp = scenario->training.tp;
+    passes->sequence_parallel = scenario->training.sequence_parallel;
+    passes->pp = scenario->training.pp;
+    passes->vpp = scenario->training.vpp;
+    passes->cp = scenario->training.cp;
+    passes->context = scenario->training.context;
+    passes->ep = experts ? scenario->training.ep : 1;
+    passes->expert_tp = experts ? scenario->training.expert_tp : 0;
+    passes->dp = plan->dp;
+    passes->zero_stage = scenario->training.zero_stage;
+    passes->shard_ranks = scenario->training.shard_ranks;
+    passes->reshard_after_forward = scenario->training.reshard_after_forward;
+    passes->prefetch = scenario->training.prefetch;
+    passes->reduction = scenario->training.reduction;
+    passes->overlap_reduction = scenario->training.overlap_gradients;
+    passes->overlap_update = scenario->training.overlap_weights;
+}
+
 static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     const struct scenario_model *model = &scenario->models[role];
@@ -50,9 +72,7 @@ static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     passes->head = head_of(role);
     passes->trained = is_trained(role);
     passes->lora_rank = model->lora_rank;
-    passes->tp = scenario->training.tp;
-    passes->dp = plan->dp;
-    passes->zero_stage = scenario->training.zero_stage;
+    plan_parallel(plan, passes);
     passes->precision = scenario->training.precision;
     passes->recompute = scenario->training.recompute;
     passes->offload = model->offload;
@@ -70,7 +90,7 @@ static void plan_adapters_off_reference(struct forecast_plan *plan) {
 
 static void plan_trainer(struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
-    plan->dp = plan->gpus / scenario->training.tp;
+    plan->dp = plan->gpus / scenario->training.tp / scenario->training.cp / scenario->training.pp;
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
         plan_model(plan, (enum algorithm_role)role);
     if (!plan->present[ALGORITHM_ROLE_REFERENCE] &&
@@ -194,7 +214,7 @@ static void plan_weight_sync(struct forecast_plan *plan) {
         .total_bytes = parameters * hardware_precision_bytes(generation->precision),
         .tensors = (double)(adapters ? llm_lora_tensors(actor->architecture)
                                      : llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY)),
-        .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp,
+        .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp * actor->pp * actor->ep,
     };
     plan->sync_bytes = request.total_bytes / generation->tp;
     plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);

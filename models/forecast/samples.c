@@ -134,9 +134,10 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
         .stride = stride,
         .batches = calloc(ranks * stride, sizeof *split->batches),
         .fill = calloc(stride, sizeof *split->fill),
+        .slowest = calloc(stride, sizeof *split->slowest),
         .counts = calloc(ranks, sizeof *split->counts),
     };
-    if (split->batches && split->fill && split->counts)
+    if (split->batches && split->fill && split->slowest && split->counts)
         return RLHFSIM_OK;
     forecast_split_free(split);
     return RLHFSIM_NO_MEMORY;
@@ -145,6 +146,7 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
 void forecast_split_free(struct forecast_split *split) {
     free(split->batches);
     free(split->fill);
+    free(split->slowest);
     free(split->counts);
     *split = (struct forecast_split){0};
 }

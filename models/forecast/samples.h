@@ -48,7 +48,8 @@ void forecast_samples_draw_chunk(const struct forecast_plan *plan, uint32_t repl
 struct forecast_split {
     size_t stride;
     struct llm_batch *batches;
-    double *fill; /* scratch: tokens in each bin */
+    double *fill;              /* scratch: tokens in each bin */
+    struct llm_batch *slowest; /* scratch: of each place the largest micro-batch of all ranks */
     size_t *counts;
     size_t most;      /* the largest count */
     uint64_t of_draw; /* what it was made of, to be found again */

@@ -61,6 +61,17 @@ void scenario_blame_key(struct scenario_draft *draft, enum scenario_key key, con
 void scenario_blame_name(struct scenario_draft *draft, enum scenario_key key,
                          enum catalog_kind kind);
 
+/* Whether so many ranks can share the heads of a role's model; blames the key where they cannot. */
+bool scenario_check_heads(struct scenario_draft *draft, enum scenario_key key, int tp,
+                          enum algorithm_role role);
+
+/* Part of scenario_check_layout: tp, pp, cp and ep over heads, layers, experts and GPUs. True when
+ * the data parallel ranks are known. */
+bool scenario_check_parallel(struct scenario_draft *draft);
+
+/* GPUs of one data parallel rank: tp x cp x pp. */
+int scenario_rank_gpus(const struct rlhfsim_scenario *scenario);
+
 /* Whether a step of the algorithm updates the role's model. */
 bool scenario_trains(const struct algorithm_type *type, enum algorithm_role role);
 

@@ -54,8 +54,15 @@ struct rlhfsim_scenario {
     struct hardware_cluster cluster;
 
     struct {
-        int tp;
+        int tp, pp, vpp, cp, ep;
+        int expert_tp; /* 0: tp */
+        bool sequence_parallel;
+        enum training_context context;
         int zero_stage;
+        int shard_ranks; /* 0: all */
+        bool reshard_after_forward, prefetch;
+        enum training_reduction reduction;
+        bool overlap_gradients, overlap_weights;
         enum hardware_precision precision;
         int64_t microbatch_samples; /* samples (offline: pairs) a data-parallel rank and pass; 0
                                        with a token budget */

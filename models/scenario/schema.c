@@ -33,6 +33,8 @@ static const char *const reference_choices[] = {"every_step", "precomputed", NUL
 static const char *const offload_choices[] = {"none", "optimizer", "parameters",
                                               "optimizer+parameters", NULL};
 static const char *const precision_choices[] = {"fp32", "bf16", "fp16", "fp8", NULL};
+static const char *const context_choices[] = {"ring", "ulysses", NULL};
+static const char *const reduction_choices[] = {"by_stage", "once", "every_microbatch", NULL};
 static const char *const recompute_choices[] = {"none", "selective", "full", NULL};
 static const char *const mode_choices[] = {"colocated", NULL};
 static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
@@ -141,18 +143,65 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_PLACEMENT_STALENESS_VERSIONS] = {"placement.staleness_versions",
                                           "versions that samples may lag behind the actor", LATER},
 
-    [KEY_TRAINING_TP] = {"training.tp",
-                         "tensor parallel GPUs of one training replica, with sequence parallelism",
+    [KEY_TRAINING_TP] = {"training.tp", "tensor parallel GPUs of one training replica",
                          INTEGER(1, 1024), .fallback = "1", FIELD(training.tp)},
-    [KEY_TRAINING_PP] = {"training.pp", "pipeline stages", ONLY_ONE("pipeline parallelism")},
-    [KEY_TRAINING_VPP] = {"training.vpp", "virtual stages of a pipeline stage",
-                          ONLY_ONE("interleaved pipelines")},
-    [KEY_TRAINING_CP] = {"training.cp", "context parallel GPUs", ONLY_ONE("context parallelism")},
-    [KEY_TRAINING_EP] = {"training.ep", "expert parallel GPUs", ONLY_ONE("expert parallelism")},
+    [KEY_TRAINING_PP] = {"training.pp", "pipeline stages of one training replica, in 1F1B order",
+                         INTEGER(1, 1024), .fallback = "1", FIELD(training.pp)},
+    [KEY_TRAINING_VPP] = {"training.vpp",
+                          "chunks of the model on each pipeline stage; above 1 the schedule is "
+                          "interleaved",
+                          INTEGER(1, 1024), .fallback = "1", FIELD(training.vpp)},
+    [KEY_TRAINING_CP] = {"training.cp", "context parallel GPUs that share each sequence",
+                         INTEGER(1, 1024), .fallback = "1", FIELD(training.cp)},
+    [KEY_TRAINING_EP] = {"training.ep",
+                         "GPUs that the experts of a layer are divided over; of models without "
+                         "experts it is nothing",
+                         INTEGER(1, 1024), .fallback = "1", FIELD(training.ep)},
+    [KEY_TRAINING_EXPERT_TP] = {"training.expert_tp",
+                                "tensor parallel GPUs of each expert: 1 or, by default, "
+                                "training.tp",
+                                INTEGER(1, 1024), FIELD(training.expert_tp)},
+    [KEY_TRAINING_SEQUENCE_PARALLEL] = {"training.sequence_parallel",
+                                        "between their products tensor parallel GPUs have each a "
+                                        "part of the tokens",
+                                        BOOLEAN, .fallback = "true",
+                                        FIELD(training.sequence_parallel)},
+    [KEY_TRAINING_CONTEXT] = {"training.context",
+                              "how context parallel GPUs see all of a sequence: keys and values "
+                              "go round a ring, or all-to-all from tokens to heads (Ulysses)",
+                              CHOICE(context_choices), .fallback = "ring", FIELD(training.context)},
     [KEY_TRAINING_ZERO_STAGE] = {"training.zero_stage",
                                  "what data parallel replicas share: 0 nothing, 1 optimizer, 2 and "
                                  "gradients, 3 and weights (FSDP)",
                                  INTEGER(0, 3), .fallback = "3", FIELD(training.zero_stage)},
+    [KEY_TRAINING_SHARD_RANKS] = {"training.shard_ranks",
+                                  "data parallel ranks that share one copy, the others having "
+                                  "copies of their own (HSDP); by default all share one",
+                                  INTEGER(1, MANY), FIELD(training.shard_ranks)},
+    [KEY_TRAINING_RESHARD_AFTER_FORWARD] = {"training.reshard_after_forward",
+                                            "zero_stage 3: weights are dropped after the forward "
+                                            "and gathered again for the backward",
+                                            BOOLEAN, .fallback = "true",
+                                            FIELD(training.reshard_after_forward)},
+    [KEY_TRAINING_PREFETCH] = {"training.prefetch",
+                               "zero_stage 3: the next block is gathered while one computes",
+                               BOOLEAN, .fallback = "true", FIELD(training.prefetch)},
+    [KEY_TRAINING_GRADIENT_REDUCTION] = {"training.gradient_reduction",
+                                         "when gradients are reduced: by_stage (zero_stage 0 and 1 "
+                                         "once an optimizer step, 2 and 3 in every micro-batch), "
+                                         "once or every_microbatch",
+                                         CHOICE(reduction_choices), .fallback = "by_stage",
+                                         FIELD(training.reduction)},
+    [KEY_TRAINING_OVERLAP_GRADIENTS] = {"training.overlap_gradients",
+                                        "gradients are reduced while the backward goes on, not "
+                                        "after it",
+                                        BOOLEAN, .fallback = "true",
+                                        FIELD(training.overlap_gradients)},
+    [KEY_TRAINING_OVERLAP_WEIGHTS] = {"training.overlap_weights",
+                                      "zero_stage 1 and 2: new weights are gathered behind the "
+                                      "next forward, not after the update",
+                                      BOOLEAN, .fallback = "false",
+                                      FIELD(training.overlap_weights)},
     [KEY_TRAINING_PRECISION] = {"training.precision",
                                 "number format of weights and matrix products",
                                 CHOICE(precision_choices), .fallback = "bf16",
