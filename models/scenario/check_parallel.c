@@ -209,7 +209,8 @@ bool scenario_check_parallel(struct scenario_draft *draft) {
     bool tp = scenario_known(draft, KEY_TRAINING_TP), pp = scenario_known(draft, KEY_TRAINING_PP);
     bool cp = scenario_known(draft, KEY_TRAINING_CP), ep = scenario_known(draft, KEY_TRAINING_EP);
     bool vpp = scenario_known(draft, KEY_TRAINING_VPP);
-    bool gpus = tp && pp && cp && ep && draft->cluster_known && check_gpus(draft);
+    bool experts = tp && check_expert_tp(draft);
+    bool gpus = experts && pp && cp && ep && draft->cluster_known && check_gpus(draft);
     if (tp)
         check_roles(draft, check_tensor);
     if (tp && cp && scenario_known(draft, KEY_TRAINING_CONTEXT))
@@ -218,7 +219,5 @@ bool scenario_check_parallel(struct scenario_draft *draft) {
         check_roles(draft, check_layers);
     if (ep && check_some_experts(draft))
         check_roles(draft, check_experts);
-    if (tp)
-        (void)check_expert_tp(draft);
     return gpus;
 }

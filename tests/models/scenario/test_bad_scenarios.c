@@ -115,10 +115,12 @@ static const struct bad_case cases[] = {
     {"  tp: 2\n", "  tp: 2\n  engine: sglang\n",
      "s.yaml:23:11: error: rollout.engine is 'sglang', which this version does not support; "
      "expected vllm"},
-    {"zero_stage: 3", "pp: 2",
-     "s.yaml:19:7: error: training.pp is 2, but pipeline parallelism is not supported by this "
+    {"  tp: 2\n", "  tp: 2\n  pp: 2\n",
+     "s.yaml:23:7: error: rollout.pp is 2, but pipeline parallelism is not supported by this "
      "version; expected 1"},
-    {"zero_stage: 3", "cp: 0", "s.yaml:19:7: error: training.cp is 0, expected 1"},
+    {"zero_stage: 3", "cp: 0",
+     "s.yaml:19:7: error: training.cp is 0, expected a whole number from 1 to "
+     "1024"},
     /* required */
     {"name: base\n", "",
      "s.yaml:1:1: error: name is required: what the run is called in results; expected one line of "
@@ -236,6 +238,27 @@ static const struct bad_case cases[] = {
     {"rollout:\n  tp: 2", "rollout:\n  tp: 5",
      "s.yaml:22:7: error: rollout.tp is 5, expected a divisor of the 8 GPUs of a node\n"
      "s.yaml:22:7: error: rollout.tp is 5, expected a divisor of the 8 heads of models.actor"},
+    {"zero_stage: 3", "pp: 3",
+     "s.yaml:19:7: error: training.tp x cp x pp is 1 x 1 x 3, expected a divisor of the 8 GPUs\n"
+     "s.yaml:19:7: error: training.pp x vpp is 3 x 1, expected a divisor of the 2 layers of "
+     "models.actor, or of 4, embedding and head in the place of a layer each"},
+    {"zero_stage: 3", "pp: 8",
+     "s.yaml:19:7: error: training.pp x vpp is 8 x 1, expected a divisor of the 2 layers of "
+     "models.actor, or of 4, embedding and head in the place of a layer each"},
+    {"zero_stage: 3", "vpp: 2",
+     "s.yaml:19:8: error: training.vpp is 2, expected 1 without a pipeline (training.pp is 1)"},
+    {"zero_stage: 3\n  microbatch_samples: 4", "pp: 2\n  vpp: 2\n  microbatch_samples: 8",
+     "s.yaml:20:8: error: training.vpp is 2, expected 1, or micro-batches in multiples of the 2 "
+     "stages: a rank has 1 of them in a mini-batch"},
+    {"zero_stage: 3", "cp: 3",
+     "s.yaml:19:7: error: training.tp x cp x pp is 1 x 3 x 1, expected a divisor of the 8 GPUs"},
+    {"zero_stage: 3", "ep: 2",
+     "s.yaml:19:7: error: training.ep is 2, but no model has experts; expected 1"},
+    {"zero_stage: 3", "expert_tp: 3",
+     "s.yaml:19:14: error: training.expert_tp is 3, expected 1 or the 1 of training.tp"},
+    {"zero_stage: 3", "shard_ranks: 3",
+     "s.yaml:19:16: error: training.shard_ranks is 3, expected a divisor of the 8 data and context "
+     "parallel ranks"},
     {"minibatch_samples: 32", "minibatch_samples: 24",
      "s.yaml:8:22: error: algorithm.minibatch_samples is 24, expected a divisor of the 64 samples "
      "of "
@@ -329,6 +352,40 @@ START_TEST(test_key_value_heads) {
 }
 END_TEST
 
+/* Over eight context parallel ranks: 12 heads, and a context of 1,024 tokens in 2 x 8 pieces. */
+START_TEST(test_context_parallel_heads) {
+    const char *const sets[] = {"models.actor.model=odd", "training.cp=8", "training.context=ring",
+                                NULL};
+    const char *const ulysses[] = {"models.actor.model=odd", "training.cp=8",
+                                   "training.context=ulysses", NULL};
+    fixture_write("s.yaml", fixture_scenario);
+    ck_assert_int_eq(fixture_load(&fixture, sets), RLHFSIM_OK);
+    ck_assert_int_eq(fixture_load(&fixture, ulysses), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors,
+                     "--set:1:13: error: training.cp is 8, expected training.tp x cp (8) to divide "
+                     "the 12 heads of models.actor with context: ulysses\n");
+}
+END_TEST
+
+static const char six_experts[] =
+    "{\"model_type\": \"mixtral\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+    "\"num_attention_heads\": 8, \"num_key_value_heads\": 4, \"intermediate_size\": 128, "
+    "\"vocab_size\": 1000, \"max_position_embeddings\": 1024, \"num_local_experts\": 6, "
+    "\"num_experts_per_tok\": 2}";
+
+START_TEST(test_experts_over_ranks) {
+    const char *const two[] = {"models.actor.model=./six.json", "training.ep=2", NULL};
+    const char *const four[] = {"models.actor.model=./six.json", "training.ep=4", NULL};
+    fixture_write("s.yaml", fixture_scenario);
+    fixture_write("six.json", six_experts);
+    ck_assert_int_eq(fixture_load(&fixture, two), RLHFSIM_OK);
+    ck_assert_int_eq(fixture_load(&fixture, four), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors,
+                     "--set:1:13: error: training.ep is 4, expected a divisor of the 6 experts of "
+                     "models.actor\n");
+}
+END_TEST
+
 /* All mistakes of a file at once, from the top down, those of `--set` behind. */
 START_TEST(test_all_at_once) {
     char *text = fixture_replace(fixture_scenario, "zero_stage: 3", "zero_stage: 4\n  nope: 1");
@@ -371,6 +428,8 @@ static Suite *bad_suite(void) {
     tcase_add_checked_fixture(bad, setup, teardown);
     tcase_add_loop_test(bad, test_bad_scenario, 0, sizeof cases / sizeof cases[0]);
     tcase_add_test(bad, test_key_value_heads);
+    tcase_add_test(bad, test_context_parallel_heads);
+    tcase_add_test(bad, test_experts_over_ranks);
     tcase_add_test(bad, test_all_at_once);
     tcase_add_test(bad, test_many_errors);
     suite_add_tcase(suite, bad);

@@ -54,7 +54,16 @@ static const char every_key[] =
     "  vpp: 1\n"
     "  cp: 1\n"
     "  ep: 1\n"
+    "  expert_tp: 1\n"
+    "  sequence_parallel: false\n"
+    "  context: ulysses\n"
     "  zero_stage: 1\n"
+    "  shard_ranks: 3\n"
+    "  reshard_after_forward: false\n"
+    "  prefetch: false\n"
+    "  gradient_reduction: once\n"
+    "  overlap_gradients: false\n"
+    "  overlap_weights: true\n"
     "  precision: fp8\n"
     "  microbatch_tokens: 2048\n"
     "  packing: true\n"
@@ -138,6 +147,13 @@ START_TEST(test_every_key_training) {
     ck_assert_int_eq(s->cluster.gpus_per_node, 4);
     ck_assert_int_eq(s->training.tp, 4);
     ck_assert_int_eq(s->training.zero_stage, 1);
+    ck_assert_int_eq(s->training.expert_tp, 1);
+    ck_assert_int_eq(s->training.context, TRAINING_CONTEXT_ULYSSES);
+    ck_assert_int_eq(s->training.shard_ranks, 3);
+    ck_assert_int_eq(s->training.reduction, TRAINING_REDUCE_ONCE);
+    ck_assert(!s->training.sequence_parallel && !s->training.reshard_after_forward);
+    ck_assert(!s->training.prefetch && !s->training.overlap_gradients);
+    ck_assert(s->training.overlap_weights);
     ck_assert_int_eq(s->training.precision, HARDWARE_FP8);
     ck_assert_int_eq(s->training.microbatch_samples, 0);
     ck_assert_int_eq(s->training.microbatch_tokens, 2048);
@@ -206,6 +222,12 @@ START_TEST(test_defaults) {
     ck_assert_int_eq(s->cluster.gpus_per_node, 8);
     ck_assert_int_eq(s->training.precision, HARDWARE_BF16);
     ck_assert(!s->training.packing);
+    ck_assert_int_eq(s->training.pp, 1);
+    ck_assert_int_eq(s->training.expert_tp, 0);
+    ck_assert_int_eq(s->training.reduction, TRAINING_REDUCE_BY_STAGE);
+    ck_assert(s->training.sequence_parallel && s->training.reshard_after_forward);
+    ck_assert(s->training.prefetch && s->training.overlap_gradients);
+    ck_assert(!s->training.overlap_weights);
     ck_assert_int_eq(s->training.recompute, TRAINING_RECOMPUTE_FULL);
     ck_assert_int_eq(s->training.offload, TRAINING_OFFLOAD_NONE);
     ck_assert_int_eq(s->rollout.precision, HARDWARE_BF16);

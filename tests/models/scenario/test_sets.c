@@ -134,7 +134,7 @@ static const struct bad_case cases[] = {
                         "s.yaml:18:7, not a mapping"},
     {"training=4",
      "--set:1:10: error: training is 4, expected a mapping with the keys tp, pp, vpp, cp, ep, "
-     "zero_stage, precision, microbatch_samples, ..."},
+     "expert_tp, sequence_parallel, context, ..."},
     {"training.tp=[1", "--set:1:15: error: expected ',' or ']' (in the list that starts at 1:13)"},
     {"training.tp=1\n", "--set:1:14: error: a line end, expected KEY=VALUE on one line"},
     {"training.tp=*a", "--set:1:13: error: no anchor 'a' comes before its alias"},
