@@ -68,6 +68,7 @@ struct rlhfsim_scenario {
                                        with a token budget */
         int64_t microbatch_tokens;  /* token budget with packing; 0 without */
         bool packing;               /* sequences are concatenated, not padded to the longest */
+        bool balance_ranks;         /* by tokens */
         enum training_recompute recompute;
         enum training_offload offload;
     } training;

@@ -218,6 +218,10 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_TRAINING_PACKING] = {"training.packing",
                               "sequences are laid end to end instead of padded to the longest",
                               BOOLEAN, .fallback = "false", FIELD(training.packing)},
+    [KEY_TRAINING_BALANCE_RANKS] = {"training.balance_ranks",
+                                    "samples of a mini-batch are dealt to the data parallel ranks "
+                                    "so that all have about as many tokens",
+                                    BOOLEAN, .fallback = "false", FIELD(training.balance_ranks)},
     [KEY_TRAINING_RECOMPUTE] = {"training.recompute",
                                 "activations that the backward pass computes again instead of "
                                 "keeping (gradient checkpointing)",

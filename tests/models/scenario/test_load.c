@@ -67,6 +67,7 @@ static const char every_key[] =
     "  precision: fp8\n"
     "  microbatch_tokens: 2048\n"
     "  packing: true\n"
+    "  balance_ranks: true\n"
     "  recompute: selective\n"
     "  offload: optimizer+parameters\n"
     "rollout:\n"
@@ -157,7 +158,7 @@ START_TEST(test_every_key_training) {
     ck_assert_int_eq(s->training.precision, HARDWARE_FP8);
     ck_assert_int_eq(s->training.microbatch_samples, 0);
     ck_assert_int_eq(s->training.microbatch_tokens, 2048);
-    ck_assert(s->training.packing);
+    ck_assert(s->training.packing && s->training.balance_ranks);
     ck_assert_int_eq(s->training.recompute, TRAINING_RECOMPUTE_SELECTIVE);
     ck_assert_int_eq(s->training.offload, TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS);
 }
@@ -221,7 +222,7 @@ START_TEST(test_defaults) {
     ck_assert_int_eq(s->algorithm.epochs, 1);
     ck_assert_int_eq(s->cluster.gpus_per_node, 8);
     ck_assert_int_eq(s->training.precision, HARDWARE_BF16);
-    ck_assert(!s->training.packing);
+    ck_assert(!s->training.packing && !s->training.balance_ranks);
     ck_assert_int_eq(s->training.pp, 1);
     ck_assert_int_eq(s->training.expert_tp, 0);
     ck_assert_int_eq(s->training.reduction, TRAINING_REDUCE_BY_STAGE);
