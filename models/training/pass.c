@@ -10,8 +10,9 @@
  * gathers new weights, 2P; ZeRO-2 reduce-scatters in every micro-batch, (M+1)P; ZeRO-3 gathers
  * weights twice and reduce-scatters once in every micro-batch, 3MP (Rajbhandari et al., "ZeRO",
  * 2020, section 7, for M = 1), reducing once (2M+1)P; kept between forward and backward, 2MP and
- * (M+1)P. ZeRO-3 treats embedding and head as blocks like any other: gathered in both directions,
- * though a framework may keep the head between them.
+ * (M+1)P; a pipeline that keeps them gathers once, (M+1)P and 2P. ZeRO-3 treats embedding and head
+ * as blocks like any other: gathered in both directions, though a framework may keep the head
+ * between them.
  *
  * Offloaded activations leave on PCIe while the pass goes on, and come back in the backward: a pass
  * takes at least as long as its bytes.

@@ -31,7 +31,8 @@
 /* What a chunk does with a micro-batch. */
 struct chunk {
     int64_t blocks[TRAINING_SEGMENTS];
-    struct training_cost forward, backward, reducing; /* backward without and with reduction */
+    struct training_cost forward, later;     /* of the first micro-batch, of the others */
+    struct training_cost backward, reducing; /* without and with reduction */
 };
 
 struct table {
@@ -55,10 +56,28 @@ static bool reduces_apart(const struct training_plan *plan) {
     return plan->zero_stage < TRAINING_SHARDED_WEIGHTS;
 }
 
+/* In a pipeline weights that are not dropped after a forward stay until the end of the step: the
+ * next micro-batch's forward comes before the backward. */
+static bool keeps_weights(const struct training_plan *plan) {
+    return plan->pp > 1 && !plan->reshard_after_forward;
+}
+
+static void cost_later_forward(const struct training_pass *pass, struct chunk *chunk) {
+    struct training_pass kept = *pass;
+    chunk->later = chunk->forward;
+    if (!keeps_weights(pass->plan))
+        return;
+    for (int i = 0; i < kept.count; i++)
+        kept.forward[i].gather_s = kept.forward[i].gather_bytes = 0.0;
+    chunk->later = (struct training_cost){0};
+    training_pass_forward(&kept, chunk->blocks, &chunk->later);
+}
+
 static void cost_chunk(const struct table *table, const struct training_pass *pass,
                        struct chunk *chunk) {
     chunk->forward = chunk->backward = chunk->reducing = (struct training_cost){0};
     training_pass_forward(pass, chunk->blocks, &chunk->forward);
+    cost_later_forward(pass, chunk);
     if (!table->backward)
         return;
     training_pass_backward(pass, chunk->blocks, false, &chunk->backward);
@@ -103,11 +122,12 @@ static void lay_pieces(const struct training_plan *plan, const struct training_p
     pieces->at[0].compute_s += host_s(plan);
 }
 
-static void lay_forward(struct table *table, size_t place, int stage, const struct chunk *chunk) {
-    double seconds = chunk->forward.total_s + host_s(table->plan);
+static void lay_forward(struct table *table, size_t place, int stage,
+                        const struct training_cost *cost) {
+    double seconds = cost->total_s + host_s(table->plan);
     table->forward_s[place] = seconds;
     table->stage_s[stage] += seconds;
-    add_cost(&table->stages[stage], &chunk->forward);
+    add_cost(&table->stages[stage], cost);
 }
 
 static void lay_backward(struct table *table, size_t place, int stage, bool last,
@@ -139,7 +159,7 @@ static void lay_microbatch(struct table *table, const struct llm_batch *batch, s
         size_t place = at * chunks + (size_t)c;
         int stage = c % plan->pp;
         const struct chunk *chunk = &table->chunks[c];
-        lay_forward(table, place, stage, chunk);
+        lay_forward(table, place, stage, first ? &chunk->forward : &chunk->later);
         table->send_s[place] = training_send_s(plan, batch, stage);
         if (table->backward)
             lay_backward(table, place, stage, last, chunk);

@@ -101,7 +101,8 @@ struct training_plan {
     int zero_stage;             /* 0-3: optimizer (Megatron's distributed optimizer), gradients,
                                    weights sharded over dp x cp ranks */
     int shard_ranks;            /* of those, how many share one copy (HSDP); 0: all */
-    bool reshard_after_forward; /* ZeRO-3: weights are dropped and gathered again for backward */
+    bool reshard_after_forward; /* ZeRO-3: weights are dropped and gathered again for backward; not
+                                   dropped, a pipeline keeps them until the end of a step */
     bool prefetch;              /* ZeRO-3: the next block is gathered while one computes */
     enum training_reduction reduction;
     bool overlap_reduction; /* gradients are reduced behind the backward, not after it */

@@ -141,6 +141,22 @@ START_TEST(traffic_by_stage_and_reduction) {
 }
 END_TEST
 
+/* A pipeline that keeps gathered weights gathers them once: 1 + 8 reductions, or 1 + 1. */
+START_TEST(pipelines_keep_gathered_weights) {
+    struct hardware_cluster cluster = round_cluster(32);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    double unit = 2.0 * 6738415616.0 * 63.0 / 64.0 / 4.0;
+    plan.dp = 64;
+    plan.pp = 4;
+    plan.zero_stage = 3;
+    assert_relative(step_of(&plan, whole_batch(1.0, 64.0), 8).data_bytes, 3.0 * 8.0 * unit, 1e-12);
+    plan.reshard_after_forward = false;
+    assert_relative(step_of(&plan, whole_batch(1.0, 64.0), 8).data_bytes, 9.0 * unit, 1e-12);
+    plan.reduction = TRAINING_REDUCE_ONCE;
+    assert_relative(step_of(&plan, whole_batch(1.0, 64.0), 8).data_bytes, 2.0 * unit, 1e-12);
+}
+END_TEST
+
 /* Over four stages each has its own part: the sum over the stages is that of the whole. */
 START_TEST(stages_reduce_their_own_part) {
     struct hardware_cluster cluster = round_cluster(32);
@@ -362,6 +378,7 @@ static Suite *suite(void) {
     tcase_add_test(stage, flops_of_a_step);
     tcase_add_test(stage, traffic_by_stage_and_reduction);
     tcase_add_test(stage, stages_reduce_their_own_part);
+    tcase_add_test(stage, pipelines_keep_gathered_weights);
     tcase_add_test(stage, infinite_links_make_sharding_free);
     tcase_add_test(stage, prefetch_hides_gathers);
     tcase_add_test(stage, hybrid_sharding_stays_in_the_node);
