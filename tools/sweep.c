@@ -62,7 +62,7 @@ static const struct argp_option table[] = {
      .doc = "Points at a time (default: the processors there are)"},
     {.name = "resume",
      .key = KEY_RESUME,
-     .doc = "Keep the points that an interrupted sweep left in DIR"},
+     .doc = "Keep the points that an interrupted sweep left in DIR, which is refused without it"},
     {.name = "shard",
      .key = KEY_SHARD,
      .arg = "I/N",
@@ -420,6 +420,8 @@ static enum rlhfsim_status run_source(struct sweep *sweep, const char *catalog) 
                                            .seed = options->has_seed ? &options->seed : NULL};
     enum rlhfsim_status status =
         rlhfsim_source_read(options->scenario, &how, sweep->diagnostics, &sweep->source);
+    if (status == RLHFSIM_OK)
+        status = grid_refuse_repeats(&sweep->grid, sweep->source, sweep->diagnostics);
     if (status == RLHFSIM_OK)
         status = check_scenario(sweep);
     if (status == RLHFSIM_OK)

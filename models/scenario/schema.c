@@ -4,6 +4,7 @@
 #include "models/scenario/scenario.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -314,6 +315,15 @@ bool scenario_schema_is_section(const char *path) {
         if (strncmp(entries[key].path, path, length) == 0 && entries[key].path[length] == '.')
             return true;
     return false;
+}
+
+void scenario_schema_widen(struct scenario_schema_entry *entry) {
+    entry->least = INT64_MIN;
+    entry->most = INT64_MAX;
+    entry->minimum = -HUGE_VAL;
+    entry->maximum = HUGE_VAL;
+    entry->above = entry->below = false;
+    entry->later = NULL;
 }
 
 enum scenario_key scenario_model_key(enum algorithm_role role, enum scenario_model_field field) {

@@ -157,6 +157,9 @@ bool scenario_schema_is_section(const char *path);
 void scenario_schema_expectation(const struct scenario_schema_entry *entry, char *buffer,
                                  size_t size);
 
+/* Takes the range of an entry away: what is left is its type. */
+void scenario_schema_widen(struct scenario_schema_entry *entry);
+
 enum scenario_model_field {
     SCENARIO_MODEL_MODEL,
     SCENARIO_MODEL_LORA_RANK,
