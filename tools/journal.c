@@ -23,10 +23,11 @@ static enum rlhfsim_status lock(const struct journal *journal,
                                 struct rlhfsim_diagnostics *diagnostics) {
     if (flock(journal->descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return RLHFSIM_OK; /* a file system without locks is no reason to refuse */
-    return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, journal->path, 0, 0,
-                                   "another rlhfsim sweep is writing to this folder; give each its own "
-                                   "--out, with --shard I/N (such as one a rank of mpirun or srun) for "
-                                   "parts that rlhfsim merge puts together");
+    return rlhfsim_diagnostics_add(
+        diagnostics, RLHFSIM_INVALID, journal->path, 0, 0,
+        "another sweep is writing to this folder; give each its own "
+        "--out, with --shard I/N (such as one a rank of mpirun or srun) for "
+        "parts that rlhfsim merge puts together");
 }
 
 static enum rlhfsim_status write_all(const struct journal *journal, const char *bytes,

@@ -7,6 +7,7 @@
 #include "catalog_path.h"
 #include "command.h"
 #include "diagnose.h"
+#include "glance.h"
 #include "grid.h"
 #include "interrupt.h"
 #include "journal.h"
@@ -403,6 +404,8 @@ static enum rlhfsim_status run_table(struct sweep *sweep) {
         status = run_points(sweep);
     if (status == RLHFSIM_OK)
         status = table_deliver(&sweep->table, request->out, sweep->diagnostics);
+    if (status == RLHFSIM_OK && request->out != NULL && !request->options.quiet)
+        glance_print(stdout, &sweep->table);
     if (status != RLHFSIM_OK)
         say_kept(sweep, status);
     journal_close(&sweep->journal, status == RLHFSIM_OK);

@@ -36,6 +36,19 @@ for k in 2 4 8 16 32; do
 done >"$scratch/expected"
 expect_same "$scratch/points" "$scratch/expected"
 
+# ---- the main figures at a glance, aligned, unless --quiet ------------------------------------------
+"$program" sweep "$scenario" "${few[@]:0:4}" --vary "tags.team=a b,'c\"d'" --vary training.zero_stage=3,0 \
+    --out "$scratch/glance" >"$scratch/stdout" 2>"$scratch/stderr"
+ran="sweep at a glance"
+expect_stdout "4 points, 2 ok, 2 infeasible"
+grep -qE '^point  tags.team  training.zero_stage  status      +step +time +money +peak$' "$scratch/stdout" ||
+    fail "no heads"
+grep -qE '^0      a b        3                    ok          +[0-9.]+ s +[0-9.]+ s +[0-9.]+ USD +[0-9.]+ GB$' \
+    "$scratch/stdout" || fail "no row of point 0"
+grep -qE '^3      c"d        0                    infeasible  +- +- +- +[0-9.]+ GB$' "$scratch/stdout" ||
+    fail "no row of point 3"
+[[ $(sed 1d "$scratch/stdout" | awk '{ print length }' | sort -u | wc -l) == 1 ]] || fail "not aligned"
+
 # ---- without --out the same on stdout; whatever the number of threads --------------------------------
 for jobs in 1 2 7; do
     sweep "${grid[@]}" --jobs "$jobs"
