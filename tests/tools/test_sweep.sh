@@ -45,7 +45,7 @@ grep -qE '^point  tags.team  training.zero_stage  status      +step +time +money
     fail "no heads"
 grep -qE '^0      a b        3                    ok          +[0-9.]+ s +[0-9.]+ s +[0-9.]+ USD +[0-9.]+ GB$' \
     "$scratch/stdout" || fail "no row of point 0"
-grep -qE "^3      'c\"d'     0                    infeasible  +- +- +- +[0-9.]+ GB\$" "$scratch/stdout" ||
+grep -qE "^3      'c\"d'      0                    infeasible  +- +- +- +[0-9.]+ GB\$" "$scratch/stdout" ||
     fail "no row of point 3"
 [[ $(sed 1d "$scratch/stdout" | awk '{ print length }' | sort -u | wc -l) == 1 ]] || fail "not aligned"
 
