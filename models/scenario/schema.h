@@ -153,8 +153,8 @@ enum scenario_key scenario_schema_find(const char *path);
 /* Whether the path is a section: some keys begin with "PATH.". */
 bool scenario_schema_is_section(const char *path);
 
-/* What is expected of a value, with both limits: "a whole number from 0 to 3", "one of none, reward,
- * loss". */
+/* What is expected of a value, with both limits: "a whole number from 0 to 3", "one of none,
+ * reward, loss". */
 void scenario_schema_expectation(const struct scenario_schema_entry *entry, char *buffer,
                                  size_t size);
 
