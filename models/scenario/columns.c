@@ -216,14 +216,8 @@ static int find_word(const char *const *words, const char *text) {
 
 static void describe_range(const struct column *column, char *buffer, size_t size) {
     const char *what = column->type == COLUMN_INTEGER ? "a whole number" : "a number";
-    if (column->maximum >= LARGE)
-        (void)snprintf(buffer, size, "%s %s %g", what, column->above ? "above" : "of at least",
-                       column->minimum);
-    else if (column->above)
-        (void)snprintf(buffer, size, "%s above %g and at most %g", what, column->minimum,
-                       column->maximum);
-    else
-        (void)snprintf(buffer, size, "%s from %g to %g", what, column->minimum, column->maximum);
+    (void)snprintf(buffer, size, "%s %s %.10g %s %.10g", what, column->above ? "above" : "from",
+                   column->minimum, column->above ? "and at most" : "to", column->maximum);
 }
 
 static void describe(const struct column *column, char *buffer, size_t size) {

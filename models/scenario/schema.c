@@ -4,6 +4,7 @@
 #include "models/scenario/scenario.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -369,6 +370,15 @@ bool scenario_schema_is_section(const char *path) {
     return false;
 }
 
+void scenario_schema_widen(struct scenario_schema_entry *entry) {
+    entry->least = INT64_MIN;
+    entry->most = INT64_MAX;
+    entry->minimum = -HUGE_VAL;
+    entry->maximum = HUGE_VAL;
+    entry->above = entry->below = false;
+    entry->later = NULL;
+}
+
 enum scenario_key scenario_model_key(enum algorithm_role role, enum scenario_model_field field) {
     return (enum scenario_key)(KEY_MODELS_ACTOR_MODEL + (int)role * SCENARIO_MODEL_FIELDS +
                                (int)field);
@@ -379,29 +389,31 @@ enum scenario_key scenario_model_key(enum algorithm_role role, enum scenario_mod
 static void describe_integer(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
     if (entry->least == entry->most)
         (void)snprintf(buffer, size, "%" PRId64, entry->least);
-    else if (entry->most >= VERY_MANY)
-        (void)snprintf(buffer, size, "a whole number of %" PRId64 " or more", entry->least);
     else
         (void)snprintf(buffer, size, "a whole number from %" PRId64 " to %" PRId64, entry->least,
                        entry->most);
 }
 
-static void describe_number(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
-    bool bounded = entry->maximum < VERY_MANY;
-    if (bounded && entry->above && entry->below)
-        (void)snprintf(buffer, size, "a number between %g and %g, neither included", entry->minimum,
-                       entry->maximum);
-    else if (bounded)
-        (void)snprintf(buffer, size, "a number from %g to %g", entry->minimum, entry->maximum);
-    else
-        (void)snprintf(buffer, size, "a number of %g or more", entry->minimum);
+/* "from 0 to 1", "above 0 and at most 1e+15", "between 0 and 1, neither included". */
+static void describe_range(const struct scenario_schema_entry *entry, const char *what,
+                           const char *unit, char *buffer, size_t size) {
+    bool between = entry->above && entry->below;
+    const char *from = between ? "between" : entry->above ? "above" : "from";
+    const char *to = between        ? "and"
+                     : entry->above ? "and at most"
+                     : entry->below ? "to below"
+                                    : "to";
+    (void)snprintf(buffer, size, "%s %s %.10g %s %.10g%s%s", what, from, entry->minimum, to,
+                   entry->maximum, unit, between ? ", neither included" : "");
 }
 
 static void describe_quantity(const struct scenario_schema_entry *entry, char *buffer,
                               size_t size) {
-    (void)snprintf(buffer, size, "a quantity of %s %s 0 (units %s)",
-                   base_dimension_name(entry->dimension), entry->above ? "above" : "of at least",
-                   base_dimension_units(entry->dimension));
+    static const char *const units[BASE_DIMENSION_COUNT] = {
+        [BASE_BYTES] = " bytes", [BASE_TIME] = " s", [BASE_BYTE_RATE] = " bytes/s"};
+    char range[96];
+    describe_range(entry, "a quantity", units[entry->dimension], range, sizeof range);
+    (void)snprintf(buffer, size, "%s (units %s)", range, base_dimension_units(entry->dimension));
 }
 
 static void describe_choice(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
@@ -425,7 +437,7 @@ void scenario_schema_expectation(const struct scenario_schema_entry *entry, char
         describe_integer(entry, buffer, size);
         break;
     case SCENARIO_TYPE_NUMBER:
-        describe_number(entry, buffer, size);
+        describe_range(entry, "a number", "", buffer, size);
         break;
     case SCENARIO_TYPE_QUANTITY:
         describe_quantity(entry, buffer, size);

@@ -163,9 +163,13 @@ enum scenario_key scenario_schema_find(const char *path);
 /* Whether the path is a section: some keys begin with "PATH.". */
 bool scenario_schema_is_section(const char *path);
 
-/* What is expected of a value: "a whole number from 0 to 3", "one of none, reward, loss". */
+/* What is expected of a value, with both limits: "a whole number from 0 to 3", "one of none,
+ * reward, loss". */
 void scenario_schema_expectation(const struct scenario_schema_entry *entry, char *buffer,
                                  size_t size);
+
+/* Takes the range of an entry away: what is left is its type. */
+void scenario_schema_widen(struct scenario_schema_entry *entry);
 
 enum scenario_model_field {
     SCENARIO_MODEL_MODEL,

@@ -33,9 +33,10 @@ expect_offered "--help --out --usage --version" merge "--"
 expect_offered "" check a.yaml "--o"
 expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
 expect_offered "--catalog --help --json --usage --version" catalog "--"
-expect_offered "algorithms frameworks gpus lengths models nodes prices weight-sync" catalog ""
+expect_offered "algorithms frameworks gpus keys lengths models nodes prices weight-sync" catalog ""
 expect_offered "gpus" catalog g
 expect_offered "dpo grpo ppo" catalog algorithms ""
+expect_offered "training.packing training.pp training.precision" catalog keys training.p
 expect_offered "MI300X MI308X" catalog gpus MI30
 expect_offered "" catalog prices ""
 

@@ -54,7 +54,8 @@ static const struct bad_case cases[] = {
     {"zero_stage: 3", "packing: yes",
      "s.yaml:19:12: error: training.packing is 'yes', expected true or false"},
     {"mean: 256", "mean: .nan",
-     "s.yaml:24:37: error: rollout.prompt_tokens.mean is '.nan', expected a number of 1 or more"},
+     "s.yaml:24:37: error: rollout.prompt_tokens.mean is '.nan', expected a number from 1 to "
+     "1000000000"},
     {"name: base", "name: [base]",
      "s.yaml:1:7: error: name is a list, expected one line of text of at most 127 bytes"},
     {"name: base", "name: \"a\\nb\"",
@@ -64,22 +65,31 @@ static const struct bad_case cases[] = {
     {"algorithm:\n", "dataset: 100\nalgorithm:\n",
      "s.yaml:4:10: error: dataset is 100, expected a mapping with the keys prompts, pairs, epochs, "
      "drop_last"},
-    /* ranges */
+    /* ranges: both limits */
+    {"steps: 10", "steps: 10\nseed: 18446744073709551615",
+     "s.yaml:4:7: error: seed is 18446744073709551615, expected a whole number from 0 to "
+     "9223372036854775807"},
+    {"algorithm:\n", "prices: {node_usd_per_hour: 1e308}\nalgorithm:\n",
+     "s.yaml:4:29: error: prices.node_usd_per_hour is 1e308, expected a number from 0 to 1e+15"},
+    {"algorithm:\n", "reward: {sample_time: 11 d}\nalgorithm:\n",
+     "s.yaml:4:23: error: reward.sample_time is '11 d', expected a quantity from 0 to 864000 s "
+     "(units ns, us, ms, s, min, h, d)"},
     {"zero_stage: 3", "zero_stage: 4",
      "s.yaml:19:15: error: training.zero_stage is 4, expected a whole number from 0 to 3"},
     {"steps: 10", "steps: 0",
-     "s.yaml:3:8: error: steps is 0, expected a whole number of 1 or more"},
+     "s.yaml:3:8: error: steps is 0, expected a whole number from 1 to 1000000000"},
     {"steps: 10", "steps: 99999999999999999999",
-     "s.yaml:3:8: error: steps is 99999999999999999999, expected a whole number of 1 or more"},
+     "s.yaml:3:8: error: steps is 99999999999999999999, expected a whole number from 1 to "
+     "1000000000"},
     {"steps: 10", "steps: 10\nseed: -1",
-     "s.yaml:4:7: error: seed is -1, expected a whole number of 0 or more"},
+     "s.yaml:4:7: error: seed is -1, expected a whole number from 0 to 9223372036854775807"},
     {"  tp: 2\n", "  tp: 2\n  memory_fraction: 1.0\n",
      "s.yaml:23:20: error: rollout.memory_fraction is 1.0, expected a number between 0 and 1, "
      "neither included"},
     {"algorithm:\n", "logging: {sampling_rate: 1.5, bytes_per_sample: 4 kB}\nalgorithm:\n",
      "s.yaml:4:26: error: logging.sampling_rate is 1.5, expected a number from 0 to 1"},
     {"algorithm:\n", "prices: {node_usd_per_hour: -1}\nalgorithm:\n",
-     "s.yaml:4:29: error: prices.node_usd_per_hour is -1, expected a number of 0 or more"},
+     "s.yaml:4:29: error: prices.node_usd_per_hour is -1, expected a number from 0 to 1e+15"},
     /* units */
     {"algorithm:\n", "reward: {sample_time: 10}\nalgorithm:\n",
      "s.yaml:4:23: error: reward.sample_time is 10: a unit of time is missing (ns, us, ms, s, min, "
@@ -89,7 +99,7 @@ static const struct bad_case cases[] = {
      "of "
      "time (ns, us, ms, s, min, h, d)"},
     {"algorithm:\n", "reward: {sample_time: -1 s}\nalgorithm:\n",
-     "s.yaml:4:23: error: reward.sample_time is '-1 s', expected a quantity of time of at least 0 "
+     "s.yaml:4:23: error: reward.sample_time is '-1 s', expected a quantity from 0 to 864000 s "
      "(units ns, us, ms, s, min, h, d)"},
     {"algorithm:\n", "logging: {sampling_rate: 1, bytes_per_sample: 4 kb}\nalgorithm:\n",
      "s.yaml:4:47: error: logging.bytes_per_sample is '4 kb': unknown unit 'kb'; did you mean "
@@ -121,13 +131,21 @@ static const struct bad_case cases[] = {
     {"zero_stage: 3", "cp: 0",
      "s.yaml:19:7: error: training.cp is 0, expected a whole number from 1 to "
      "1024"},
-    /* required */
+    /* required; several are in one line behind the others, a misspelt one is not missing */
+    {"name: base\n", "nmae: base\n", "s.yaml:1:1: error: unknown key 'nmae'; did you mean 'name'?"},
+    {"name: base\nframework: fast\n", "colour: red\nsize: 3\n",
+     "s.yaml:1:1: error: unknown key 'colour'\n"
+     "s.yaml:2:1: error: unknown key 'size'\n"
+     "s.yaml:1:1: error: required keys are missing: name, framework"},
+    {"  prompt_tokens: {law: fixed, mean: 256}\n", "",
+     "s.yaml:21:1: error: required keys are missing: rollout.prompt_tokens.law, "
+     "rollout.prompt_tokens.mean"},
     {"name: base\n", "",
      "s.yaml:1:1: error: name is required: what the run is called in results; expected one line of "
      "text of at most 127 bytes"},
     {"  max_new_tokens: 512\n", "",
      "s.yaml:21:1: error: rollout.max_new_tokens is required: limit of a response, where it is cut "
-     "(offline: longest response of the data set); expected a whole number of 1 or more"},
+     "(offline: longest response of the data set); expected a whole number from 1 to 1000000000"},
     {"  prompts_per_step: 64\n", "",
      "s.yaml:4:1: error: algorithm.prompts_per_step is required by ppo"},
     {"steps: 10\n", "",
@@ -167,8 +185,16 @@ static const struct bad_case cases[] = {
     {"nodes: 1", "gpus_per_node: 9",
      "s.yaml:16:18: error: cluster.gpus_per_node is 9, but node 'box' has 8 GPUs"},
     {"training:\n", "prices: {region: west}\ntraining:\n",
-     "s.yaml:17:18: error: the catalog has no price of 'box.large on-demand' from cloud in west; "
-     "write prices.node_usd_per_hour, or another provider, region or plan"},
+     "s.yaml:17:18: error: the catalog has no price of 'box.large on-demand' from cloud (of the "
+     "node) in west (prices.region); it has one from cloud in north, cloud in south, cloud in "
+     "east; write "
+     "prices.node_usd_per_hour, or another prices.provider, prices.region or prices.plan "
+     "(on_demand)"},
+    {"training:\n", "prices: {provider: other, plan: spot}\ntraining:\n",
+     "s.yaml:17:20: error: the catalog has no price of 'box.large spot' from other "
+     "(prices.provider) in north (of the node); it has one from cloud in "
+     "north; write prices.node_usd_per_hour, or another "
+     "prices.provider, prices.region or prices.plan (spot)"},
     {"training:\n", "prices: {region: east}\ntraining:\n",
      "s.yaml:17:1: error: the catalog's price of 'box.large on-demand' is by the gpu-hour, "
      "expected "

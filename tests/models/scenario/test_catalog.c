@@ -332,10 +332,10 @@ static const struct bad_case cases[] = {
      "./gpus.csv:3:1: error: name is empty, expected text of at most 63 bytes\n"},
     /* numbers */
     {"gpus.csv", fixture_gpus, "G80,300", "G80,fast",
-     "./gpus.csv:2:5: error: bf16_tflops is 'fast', expected a number of at least 0, "
+     "./gpus.csv:2:5: error: bf16_tflops is 'fast', expected a number from 0 to 1e+15, "
      "or nothing where it is not known\n"},
     {"gpus.csv", fixture_gpus, "G80,300", "G80,0x12",
-     "./gpus.csv:2:5: error: bf16_tflops is '0x12', expected a number of at least 0, "
+     "./gpus.csv:2:5: error: bf16_tflops is '0x12', expected a number from 0 to 1e+15, "
      "or nothing where it is not known\n"},
     {"nodes.csv", fixture_nodes, "G80,8", "G80,",
      "./nodes.csv:2:31: error: gpus is empty, expected a whole number from 1 to 1024\n"},
@@ -415,13 +415,14 @@ START_TEST(test_all_at_once) {
     free(prices);
     ck_assert_int_eq(catalog_load(catalog, ".", true, list), RLHFSIM_INVALID);
     fixture_collect(&fixture, list);
-    ck_assert_str_eq(fixture.errors,
-                     "./gpus.csv:2:5: error: bf16_tflops is -300, expected a number of at least 0, "
-                     "or nothing where it is not known\n"
-                     "./gpus.csv:3:5: error: bf16_tflops is 'x', expected a number of at least 0, "
-                     "or nothing where it is not known\n"
-                     "./prices.csv:3:38: error: price_usd is 'free', expected a number of at least "
-                     "0\n");
+    ck_assert_str_eq(
+        fixture.errors,
+        "./gpus.csv:2:5: error: bf16_tflops is -300, expected a number from 0 to 1e+15, "
+        "or nothing where it is not known\n"
+        "./gpus.csv:3:5: error: bf16_tflops is 'x', expected a number from 0 to 1e+15, "
+        "or nothing where it is not known\n"
+        "./prices.csv:3:38: error: price_usd is 'free', expected a number from 0 to "
+        "1e+15\n");
 }
 END_TEST
 
