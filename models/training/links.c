@@ -117,6 +117,10 @@ double training_expert_s(const struct training_plan *plan, const struct llm_batc
                                       sent_bytes(plan, batch));
 }
 
+double training_expert_copies(const struct training_plan *plan) {
+    return plan->ep > 1 && training_expert_tp(plan) > 1 ? destinations(plan) : 1.0;
+}
+
 double training_expert_bytes(const struct training_plan *plan, const struct llm_batch *batch) {
     return plan->ep == 1 ? 0.0 : 2.0 * ring_share(plan->ep) * sent_bytes(plan, batch);
 }

@@ -39,6 +39,11 @@ double training_context_bytes(const struct training_plan *plan, const struct llm
 double training_expert_s(const struct training_plan *plan, const struct llm_batch *batch);
 double training_expert_bytes(const struct training_plan *plan, const struct llm_batch *batch);
 
+/* Tokens that tensor-parallel ranks gather before the products of their experts, in those of the
+ * micro-batch: where experts are on other ranks as well, each token once for every rank it went to.
+ */
+double training_expert_copies(const struct training_plan *plan);
+
 /* From a stage to the next (from the last to the first, interleaved): each rank its part of the
  * activations. */
 double training_send_s(const struct training_plan *plan, const struct llm_batch *batch, int stage);

@@ -56,25 +56,38 @@ static bool end_has_collective(const struct training_plan *plan, enum training_p
 }
 
 struct beside {
-    double seconds;
-    int collectives;
+    double seconds, bytes;
 };
+
+/* What goes between tensor-parallel ranks beside a product: the tokens of the micro-batch, or those
+ * that experts got. */
+static struct llm_batch gathered(const struct training_plan *plan, const struct llm_batch *batch,
+                                 const struct training_segment *segment,
+                                 enum training_product product) {
+    bool ffn = product == TRAINING_PRODUCT_FFN_IN || product == TRAINING_PRODUCT_FFN_OUT;
+    struct llm_batch sent = *batch;
+    if (ffn && segment->kind.moe)
+        sent.tokens *= training_expert_copies(plan);
+    return sent;
+}
 
 static struct beside tensor_beside(const struct training_plan *plan,
                                    const struct training_segment *segment,
-                                   const double products_s[TRAINING_PRODUCTS], double collective_s,
-                                   bool backward) {
-    struct beside sum = {0.0, 0};
+                                   const double products_s[TRAINING_PRODUCTS],
+                                   const struct llm_batch *batch, bool backward) {
+    struct beside sum = {0.0, 0.0};
     if (segment->part != TRAINING_LAYER) {
-        sum.collectives = end_has_collective(plan, segment->part, backward);
-        sum.seconds = sum.collectives * collective_s;
+        if (end_has_collective(plan, segment->part, backward))
+            sum =
+                (struct beside){training_tensor_s(plan, batch), training_tensor_bytes(plan, batch)};
         return sum;
     }
     for (int i = 0; i < TRAINING_PRODUCTS; i++) {
         if (!has_collective(plan, segment, (enum training_product)i, backward))
             continue;
-        sum.seconds += beside(plan, products_s[i], collective_s);
-        sum.collectives++;
+        struct llm_batch sent = gathered(plan, batch, segment, (enum training_product)i);
+        sum.seconds += beside(plan, products_s[i], training_tensor_s(plan, &sent));
+        sum.bytes += training_tensor_bytes(plan, &sent);
     }
     return sum;
 }
@@ -95,10 +108,9 @@ static void add_waits(const struct training_plan *plan, const struct llm_batch *
                       bool backward, struct training_direction *direction) {
     double attention_s = backward ? block->attention_backward_s : block->attention_forward_s;
     const double *products_s = backward ? block->product_backward_s : block->product_forward_s;
-    struct beside tensor =
-        tensor_beside(plan, segment, products_s, training_tensor_s(plan, batch), backward);
+    struct beside tensor = tensor_beside(plan, segment, products_s, batch, backward);
     direction->tensor_s += tensor.seconds;
-    direction->bytes += tensor.collectives * training_tensor_bytes(plan, batch);
+    direction->bytes += tensor.bytes;
     if (segment->part != TRAINING_LAYER)
         return;
     direction->context_s += context_beside(plan, batch, attention_s, backward);

@@ -188,6 +188,27 @@ START_TEST(expert_parallelism_moves_work_not_more_of_it) {
 }
 END_TEST
 
+/* Experts divided both ways, 8 over 4 ranks of 2 GPUs: the GPUs of a rank gather and reduce what
+ * came in from all ranks, 1/2 of t x 1024 x 2 bytes for each rank that a token goes to. All-to-alls
+ * move the half of the tokens that a GPU has. */
+START_TEST(experts_gather_what_came_in) {
+    struct hardware_cluster cluster = only_links();
+    struct llm_architecture eight = expert_model;
+    struct training_plan plan = plain_plan(&cluster, &eight);
+    eight.experts = 8; /* two a rank; of four choices a rank is missed by C(6,4)/C(8,4) = 3/14 */
+    plan.tp = 2;
+    plan.dp = plan.ep = 4;
+    double met = 4.0 * 11.0 / 14.0, token = 1024.0 * 2.0, t = 1000.0;
+    double dense = 0.5 * t * token * (4.0 * 4.0 + 2.0 * 8.0 + 2.0); /* attention, ends, 4 layers */
+    double sparse = 0.5 * t * token * 2.0 * 8.0 * met;
+    double expert = 2.0 * 8.0 * 0.75 * met * t / 2.0 * token;
+    struct training_cost cost = forward(&plan, whole_batch(1.0, t));
+    assert_relative(cost.exposed.tensor_s, (dense + sparse) / 1e11, 1e-12);
+    assert_relative(cost.exposed.expert_s, expert / 1e11, 1e-12);
+    assert_relative(cost.bytes, dense + sparse + expert, 1e-12);
+}
+END_TEST
+
 /* Experts: 8 layers of 32 x 3 x 1024 x 512. On 8 ranks of which each has its own, nobody shares
  * their gradients; on 4, two do. Every other weight is on all 8. */
 START_TEST(experts_are_reduced_over_their_own_copies) {
@@ -286,6 +307,7 @@ static Suite *suite(void) {
     suite_add_tcase(suite, context_case());
     TCase *experts = tcase_create("experts");
     tcase_add_test(experts, tokens_go_to_distinct_ranks);
+    tcase_add_test(experts, experts_gather_what_came_in);
     tcase_add_test(experts, expert_parallelism_moves_work_not_more_of_it);
     tcase_add_test(experts, experts_are_reduced_over_their_own_copies);
     suite_add_tcase(suite, experts);
