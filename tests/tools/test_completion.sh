@@ -36,7 +36,7 @@ expect_offered "--catalog --help --json --usage --version" catalog "--"
 expect_offered "algorithms frameworks gpus keys lengths models nodes prices weight-sync" catalog ""
 expect_offered "gpus" catalog g
 expect_offered "dpo grpo ppo" catalog algorithms ""
-expect_offered "training.packing training.pp training.precision" catalog keys training.p
+expect_offered "training.packing training.pp training.precision training.prefetch" catalog keys training.p
 expect_offered "MI300X MI308X" catalog gpus MI30
 expect_offered "" catalog prices ""
 
