@@ -10,6 +10,11 @@
  * Stages add up the norm of all gradients before any of them updates: the optimizer starts when the
  * last reduction is over.
  *
+ * Many equal micro-batches are periodic: once the pipeline is full, every group of as many as there
+ * are stages takes equally long. Three short steps, each a group longer, tell that period; where
+ * the last two groups took the same, the groups that are left are added, else all are played: nine
+ * groups in place of all of them.
+ *
  * Left out: reductions and gathers of one chunk behind passes of another (but for the last
  * micro-batch); a first stage that starts its next step while the last one still updates.
  */
@@ -306,8 +311,8 @@ static void scale(const struct training_plan *plan, struct training_step *step) 
     step->reduction_s *= factor;
 }
 
-static enum sim_status play(const struct training_plan *plan, const struct training_work *work,
-                            bool backward, struct training_step *step) {
+static enum sim_status play_all(const struct training_plan *plan, const struct training_work *work,
+                                bool backward, struct training_step *step) {
     struct table table;
     CONTRACT(work->count >= 1, "a step has micro-batches");
     *step = (struct training_step){0};
@@ -332,6 +337,62 @@ static enum sim_status play(const struct training_plan *plan, const struct train
     }
     table_free(&table);
     return status;
+}
+
+/* ---- many equal micro-batches ---------------------------------------------------------------- */
+
+#define SHORTEST_GROUPS 2 /* of the first of three short steps */
+#define LONG_GROUPS 14    /* from here on three short steps are less than the whole */
+
+/* Differences of times that were each rounded to nanoseconds. */
+#define SAME_S 1e-8
+
+/* step + times x (step - before). */
+static void add_groups(struct training_step *step, const struct training_step *before,
+                       double times) {
+    struct training_step s = *step;
+    step->total_s += times * (s.total_s - before->total_s);
+    step->compute_s += times * (s.compute_s - before->compute_s);
+    step->host_s += times * (s.host_s - before->host_s);
+    step->tensor_s += times * (s.tensor_s - before->tensor_s);
+    step->context_s += times * (s.context_s - before->context_s);
+    step->expert_s += times * (s.expert_s - before->expert_s);
+    step->gather_s += times * (s.gather_s - before->gather_s);
+    step->offload_s += times * (s.offload_s - before->offload_s);
+    step->bubble_s += times * (s.bubble_s - before->bubble_s);
+    step->reduction_s += times * (s.reduction_s - before->reduction_s);
+    step->flops += times * (s.flops - before->flops);
+    step->hardware_flops += times * (s.hardware_flops - before->hardware_flops);
+    step->bytes += times * (s.bytes - before->bytes);
+    step->data_bytes += times * (s.data_bytes - before->data_bytes);
+}
+
+static bool are_periodic(const struct training_step steps[3]) {
+    double earlier_s = steps[1].total_s - steps[0].total_s;
+    double later_s = steps[2].total_s - steps[1].total_s;
+    double reduction_s = steps[2].reduction_s - steps[1].reduction_s;
+    return fabs(later_s - earlier_s) <= SAME_S && fabs(reduction_s) <= SAME_S;
+}
+
+static enum sim_status play(const struct training_plan *plan, const struct training_work *work,
+                            bool backward, struct training_step *step) {
+    size_t group = (size_t)plan->pp, groups = work->count / group;
+    struct training_step steps[3];
+    enum sim_status status = SIM_OK;
+    if (!work->equal || groups < LONG_GROUPS)
+        return play_all(plan, work, backward, step);
+    for (size_t i = 0; i < 3 && status == SIM_OK; i++) {
+        struct training_work part = *work;
+        part.count = (SHORTEST_GROUPS + i) * group + work->count % group;
+        status = play_all(plan, &part, backward, &steps[i]);
+    }
+    if (status != SIM_OK)
+        return status;
+    if (!are_periodic(steps))
+        return play_all(plan, work, backward, step);
+    *step = steps[2];
+    add_groups(step, &steps[1], (double)(groups - SHORTEST_GROUPS - 2));
+    return SIM_OK;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

@@ -11,6 +11,9 @@
 #include "tests/models/training/fixtures.h"
 #include "tests/testing.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #define INFINITE 1e30
 
 /* ---- helpers ------------------------------------------------------------------------------- */
@@ -312,6 +315,41 @@ START_TEST(interleaved_is_filled_up) {
 }
 END_TEST
 
+/* Equal micro-batches that are played in part take as long as when all of them are. */
+START_TEST(many_equal_microbatches_are_periodic) {
+    struct hardware_cluster cluster = round_cluster(16);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    struct llm_batch batches[150];
+    unsigned seed = 20260403u;
+    printf("seed %u\n", seed);
+    srand(seed);
+    cluster.node.network_latency_s = 1e-4;
+    for (int i = 0; i < 60; i++) {
+        struct llm_batch batch = whole_batch(1.0, 100.0 + rand() % 3000);
+        struct training_work all = {batches, 0, false}, equal = {&batch, 0, true};
+        struct training_step step, played;
+        plan.pp = 1 << rand() % 4;
+        plan.vpp = plan.pp > 1 ? 1 << rand() % 3 : 1;
+        plan.dp = 1 + rand() % 3;
+        plan.zero_stage = rand() % 4;
+        plan.overlap_update = rand() % 2;
+        plan.software.microbatch_host_s = 1e-3 * (rand() % 5);
+        all.count = equal.count = (size_t)(14 * plan.pp + rand() % 30);
+        for (size_t m = 0; m < all.count; m++)
+            batches[m] = batch;
+        ck_assert_int_eq(training_step(&plan, &equal, &step), SIM_OK);
+        ck_assert_int_eq(training_step(&plan, &all, &played), SIM_OK);
+        assert_relative(step.total_s, played.total_s, 1e-9);
+        assert_relative(step.compute_s, played.compute_s, 1e-9);
+        ck_assert_double_eq_tol(step.bubble_s, played.bubble_s, 1e-6);
+        ck_assert_double_eq_tol(step.reduction_s, played.reduction_s, 1e-6);
+        assert_relative(step.bytes + 1.0, played.bytes + 1.0, 1e-9);
+        assert_relative(step.flops, played.flops, 1e-9);
+        assert_relative(sum_of(&step), step.total_s, 1e-9);
+    }
+}
+END_TEST
+
 /* ---- chunks -------------------------------------------------------------------------------- */
 
 /* 126 layers on 16 stages: 128 places, the first and the last with 7 layers. */
@@ -366,6 +404,7 @@ static TCase *pipelines_case(void) {
     tcase_add_test(pipelines, sends_are_paid);
     tcase_add_test(pipelines, uneven_microbatches);
     tcase_add_test(pipelines, interleaved_is_filled_up);
+    tcase_add_test(pipelines, many_equal_microbatches_are_periodic);
     tcase_add_test(pipelines, embedding_and_head_take_a_layers_place);
     tcase_add_test(pipelines, chunks_add_up_to_the_model);
     return pipelines;
