@@ -8,7 +8,7 @@
  * measured, and every figure of the catalog row has its source there.
  */
 
-#include "models/hardware/precision.h"
+#include "models/hardware/kernel_law.h"
 
 struct hardware_gpu {
     char name[64];
@@ -23,6 +23,7 @@ struct hardware_gpu {
     double host_bandwidth_bytes_per_s;    /* PCIe, one direction, as measured */
     double kernel_launch_s;               /* what a kernel costs beside its work */
     double power_w;
+    struct hardware_kernel_laws kernels; /* kernel times by shape; zero: not known */
 };
 
 struct hardware_node {

@@ -206,29 +206,36 @@ static double elementwise_kernels(const struct training_plan *plan,
     return kernels + (kind->moe ? EXPERT_KERNELS : 0.0);
 }
 
-/* Queries, keys, values and output, each read or written `accesses` / 2 times. */
-static double attention_bytes(const struct training_plan *plan, double accesses, double tokens) {
+/* One layer's attention on a rank. */
+static struct hardware_attention attention_of(const struct training_plan *plan,
+                                              const struct llm_batch *batch) {
     const struct llm_architecture *a = plan->architecture;
-    double width = (double)(llm_query_columns(a) + llm_key_columns(a) + llm_value_columns(a) +
-                            llm_expanded_value_columns(a)) /
-                   2.0;
-    return accesses * width * tokens * training_element_bytes(plan) / (double)plan->tp;
+    double tp = (double)plan->tp, heads = (double)a->heads;
+    return (struct hardware_attention){
+        .score_pairs = batch->score_pairs,
+        .tokens = batch->tokens,
+        .sequences = batch->sequences,
+        .context_tokens = batch->tokens,
+        .heads = heads / tp,
+        .kv_heads = (llm_is_latent(a) ? heads : (double)a->kv_heads) / tp,
+        .score_dim = (double)llm_query_columns(a) / heads,
+        .value_dim = (double)llm_value_columns(a) / heads,
+        .element_bytes = training_element_bytes(plan),
+        .kv_token_bytes = (double)(llm_key_columns(a) + llm_expanded_value_columns(a)) *
+                          training_element_bytes(plan) / tp,
+    };
 }
 
 static double attention_forward_s(const struct training_plan *plan, const struct llm_batch *batch) {
-    double heads = (double)plan->architecture->heads / (double)plan->tp;
-    return hardware_attention_s(&plan->cluster->gpu, batch->score_pairs, heads,
-                                llm_score_width(plan->architecture),
-                                attention_bytes(plan, 2.0, batch->tokens)) /
+    struct hardware_attention attention = attention_of(plan, batch);
+    return hardware_attention_prefill_s(&plan->cluster->gpu, &attention) /
            plan->software.attention_share;
 }
 
 static double attention_backward_s(const struct training_plan *plan,
                                    const struct llm_batch *batch) {
-    double heads = (double)plan->architecture->heads / (double)plan->tp;
-    return hardware_attention_backward_s(&plan->cluster->gpu, batch->score_pairs, heads,
-                                         llm_score_width(plan->architecture),
-                                         attention_bytes(plan, 4.0, batch->tokens)) /
+    struct hardware_attention attention = attention_of(plan, batch);
+    return hardware_attention_backward_s(&plan->cluster->gpu, &attention) /
            plan->software.attention_share;
 }
 
