@@ -48,6 +48,9 @@ struct hardware_cluster {
     int gpus_per_node; /* used ones; at most node.gpus */
 };
 
+/* Multiplies what launches cost, of the plain roofline and of every law. */
+void hardware_scale_launches(struct hardware_gpu *gpu, double factor);
+
 int hardware_cluster_gpus(const struct hardware_cluster *cluster);
 
 #endif

@@ -70,8 +70,7 @@ double hardware_quantise_s(const struct hardware_gpu *gpu, enum hardware_precisi
     CONTRACT(elements >= 0.0, "negative work");
     if (hardware_precision_bytes(precision) >= OUTPUT_ELEMENT_BYTES)
         return 0.0;
-    double bandwidth = gpu->kernels.gemm[precision].quantise_bandwidth_bytes_per_s;
-    if (bandwidth == 0.0)
-        return hardware_traffic_s(gpu, QUANTISE_ELEMENT_BYTES * elements, gpu->memory_efficiency);
-    return QUANTISE_ELEMENT_BYTES * elements / bandwidth;
+    double efficiency = gpu->kernels.gemm[precision].quantise_efficiency;
+    return hardware_traffic_s(gpu, QUANTISE_ELEMENT_BYTES * elements,
+                              efficiency > 0.0 ? efficiency : gpu->memory_efficiency);
 }

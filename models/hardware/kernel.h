@@ -44,6 +44,8 @@ struct hardware_attention {
     double score_dim;      /* of a head's query and key */
     double value_dim;      /* of its value and output */
     double element_bytes;  /* of queries and output */
+    bool warm;             /* decode: the same cache was just read, as a benchmark does that repeats
+                              one kernel; never in a run */
     double kv_token_bytes; /* keys and values of one token, all key-value heads of this GPU: plain
                               kv_heads x (score_dim + value_dim) x element_bytes, or a latent */
 };
