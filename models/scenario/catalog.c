@@ -4,6 +4,7 @@
 #include "models/base/file.h"
 #include "models/base/hash.h"
 #include "models/base/text.h"
+#include "models/scenario/catalog_kernels.h"
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/csv_table.h"
 
@@ -155,6 +156,32 @@ static enum rlhfsim_status check_nodes(struct load *load) {
     return worst;
 }
 
+/* A law of a GPU that is not there would do nothing. */
+static enum rlhfsim_status check_laws(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (const struct record *record = load->catalog->records[CATALOG_KERNELS]; record != NULL;
+         record = record->next) {
+        const struct catalog_law *law = record->item;
+        const char *near = catalog_nearest(load->catalog, CATALOG_GPUS, law->gpu);
+        if (find_record(load->catalog, CATALOG_GPUS, law->gpu) != NULL)
+            continue;
+        worst = tree_error(load->diagnostics, record->place, "GPU '%s' is not in gpus.csv%s%s%s",
+                           law->gpu, near == NULL ? "" : "; did you mean '",
+                           near == NULL ? "" : near, near == NULL ? "" : "'?");
+    }
+    return worst;
+}
+
+/* Every GPU gets its laws, again after every directory. */
+static void join_laws(struct catalog *catalog) {
+    for (struct record *record = catalog->records[CATALOG_GPUS]; record != NULL;
+         record = record->next) {
+        struct hardware_gpu *gpu = record->item;
+        gpu->kernels.sustained_share = record->row.number[GPU_SUSTAINED_SHARE];
+        catalog_kernels_join(catalog, gpu);
+    }
+}
+
 /* Nor would an alias do anything for who wrote it, were its name not there. */
 static enum rlhfsim_status check_aliases(struct load *load) {
     enum rlhfsim_status worst = RLHFSIM_OK;
@@ -200,7 +227,7 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         load.file = join_path(&catalog->arena, directory, catalog_file_name(load.kind));
         if (load.file == NULL)
             return RLHFSIM_NO_MEMORY;
-        bool optional = !complete || load.kind == CATALOG_ALIASES;
+        bool optional = !complete || load.kind == CATALOG_ALIASES || load.kind == CATALOG_KERNELS;
         if (optional && !base_file_exists(load.file))
             continue;
         files++;
@@ -209,8 +236,13 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
     if (files == 0)
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
-                                       "models.csv, prices.csv, frameworks.csv or aliases.csv");
-    return status == RLHFSIM_OK ? graver(check_nodes(&load), check_aliases(&load)) : status;
+                                       "models.csv, prices.csv, frameworks.csv, aliases.csv or "
+                                       "kernels.csv");
+    if (status == RLHFSIM_OK)
+        status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
+    if (status == RLHFSIM_OK)
+        join_laws(catalog);
+    return status;
 }
 
 uint64_t catalog_fingerprint(const struct catalog *catalog) {
@@ -245,7 +277,8 @@ static const struct record *find_alias(const struct catalog *catalog, enum catal
 static const struct record *resolve(const struct catalog *catalog, enum catalog_kind kind,
                                     const char *name) {
     const struct record *record = find_record(catalog, kind, name);
-    if (record != NULL || kind == CATALOG_PRICES || kind == CATALOG_ALIASES)
+    if (record != NULL || kind == CATALOG_PRICES || kind == CATALOG_ALIASES ||
+        kind == CATALOG_KERNELS)
         return record;
     record = find_loose(catalog, kind, name);
     return record != NULL ? record : find_alias(catalog, kind, name);
@@ -273,6 +306,10 @@ const struct catalog_offer *catalog_node_offer(const struct catalog *catalog, co
 
 const struct llm_architecture *catalog_model(const struct catalog *catalog, const char *name) {
     return find_item(catalog, CATALOG_MODELS, name);
+}
+
+const struct catalog_law *catalog_law(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_KERNELS, name);
 }
 
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name) {

@@ -49,6 +49,7 @@ static bool fill_gpu(const struct column_row *row, struct rlhfsim_diagnostics *d
     gpu->host_bandwidth_bytes_per_s = number[GPU_HOST_BANDWIDTH_GB_PER_S] * GB;
     gpu->kernel_launch_s = number[GPU_KERNEL_LAUNCH_US] * MICRO;
     gpu->power_w = number[GPU_POWER_W];
+    gpu->kernels.sustained_share = number[GPU_SUSTAINED_SHARE];
     /* Before bf16 there was fp16 at the same rate. */
     size_t dense = number[GPU_BF16_TFLOPS] == 0.0 ? GPU_FP16_TFLOPS : GPU_BF16_TFLOPS;
     bool compute = share(row, GPU_MATMUL_TFLOPS_MEASURED, dense, "matmul_tflops_measured",
@@ -227,6 +228,51 @@ static bool fill_alias(const struct column_row *row, struct rlhfsim_diagnostics 
     return true;
 }
 
+static bool find_kernel(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        enum hardware_kernel *kernel) {
+    char quoted[BASE_QUOTE_SIZE];
+    struct base_nearest nearest;
+    const char *name = row->text[LAW_KERNEL];
+    base_nearest_start(&nearest, name);
+    for (int i = 0; i < HARDWARE_KERNEL_COUNT; i++) {
+        *kernel = (enum hardware_kernel)i;
+        if (strcmp(hardware_kernel_name(*kernel), name) == 0)
+            return true;
+        base_nearest_offer(&nearest, hardware_kernel_name(*kernel));
+    }
+    const char *near = base_nearest_name(&nearest);
+    (void)tree_error(diagnostics, row->place[LAW_KERNEL],
+                     "kernel is %s, expected gemm_bf16, gemm_fp8, prefill, decode, norm, add, "
+                     "activation, rotary or embedding%s%s%s",
+                     base_quote(name, quoted), near == NULL ? "" : "; did you mean '",
+                     near == NULL ? "" : near, near == NULL ? "" : "'?");
+    return false;
+}
+
+/* Exactly the coefficients of the law are filled. */
+static bool fill_law(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                     void *item) {
+    struct catalog_law *law = item;
+    bool good = true;
+    COPY(law->gpu, row->text[LAW_GPU]);
+    if (!find_kernel(row, diagnostics, &law->kernel))
+        return false;
+    for (int i = 0; i < HARDWARE_COEFFICIENT_COUNT; i++) {
+        size_t column = LAW_FIRST_COEFFICIENT + (size_t)i;
+        enum hardware_coefficient coefficient = (enum hardware_coefficient)i;
+        double *value = hardware_kernel_coefficient(&law->laws, law->kernel, coefficient);
+        if (value != NULL)
+            *value = row->number[column] * hardware_coefficient_si(coefficient);
+        if ((value == NULL) == isnan(row->number[column]))
+            continue;
+        good = false;
+        (void)tree_error(diagnostics, row->place[column], "%s is %s the law of %s",
+                         hardware_coefficient_name(coefficient),
+                         value == NULL ? "no coefficient of" : "missing in", row->text[LAW_KERNEL]);
+    }
+    return good;
+}
+
 struct row_type {
     size_t size, provenance;
     bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
@@ -239,6 +285,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_PRICES] = {sizeof(struct catalog_price), PRICE_PROVENANCE, fill_price},
     [CATALOG_FRAMEWORKS] = {sizeof(struct catalog_framework), FRAMEWORK_PROVENANCE, fill_framework},
     [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
+    [CATALOG_KERNELS] = {sizeof(struct catalog_law), LAW_PROVENANCE, fill_law},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {
@@ -259,6 +306,8 @@ void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char
     if (kind == CATALOG_PRICES)
         (void)snprintf(buffer, size, "%s/%s/%s", row->text[PRICE_PROVIDER], row->text[PRICE_REGION],
                        row->text[PRICE_ITEM]);
+    else if (kind == CATALOG_KERNELS)
+        (void)snprintf(buffer, size, "%s/%s", row->text[LAW_GPU], row->text[LAW_KERNEL]);
     else if (kind == CATALOG_ALIASES)
         catalog_alias_name((enum catalog_kind)row->number[ALIAS_KIND], row->text[ALIAS_ALIAS],
                            buffer, size);

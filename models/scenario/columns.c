@@ -40,6 +40,7 @@ static const struct column gpu_columns[GPU_COLUMNS] = {
     {"host_bandwidth_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"kernel_launch_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
     {"power_w", NUMBER(0, LARGE), UNKNOWN, UNIT("W")},
+    {"sustained_share", SHARE, UNKNOWN, .optional = true, ELSE("")},
     ORIGIN};
 
 static const struct column node_columns[NODE_COLUMNS] = {
@@ -114,6 +115,31 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
 static const struct column alias_columns[ALIAS_COLUMNS] = {
     {"kind", .type = COLUMN_KIND}, {"alias", TEXT(95)}, {"name", TEXT(95)}, {"source", TEXT(1023)}};
 
+/* Coefficients that a law does not have are empty. */
+static const struct column law_columns[LAW_COLUMNS] = {
+    {"gpu", TEXT(63)},
+    {"kernel", TEXT(31)},
+    {"efficiency", SHARE, UNKNOWN},
+    {"memory_efficiency", SHARE, UNKNOWN},
+    {"launch_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"fill", NUMBER(0, LARGE), UNKNOWN},
+    {"fill_n", NUMBER(0, LARGE), UNKNOWN},
+    {"serial_ns", NUMBER(0, LARGE), UNKNOWN, UNIT("ns")},
+    {"sharpness", NUMBER(1, LARGE), UNKNOWN},
+    {"unit_ns", NUMBER(0, LARGE), UNKNOWN, UNIT("ns")},
+    {"cache_write", NUMBER(0, LARGE), UNKNOWN},
+    {"quantise_efficiency", SHARE, UNKNOWN},
+    {"row_ns_per_kb", NUMBER(0, LARGE), UNKNOWN, UNIT("ns/kB")},
+    {"ramp_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"cache_mb", ABOVE(0, LARGE), UNKNOWN, UNIT("MB")},
+    {"warm_rate", ABOVE(0, LARGE), UNKNOWN},
+    {"points", INTEGER(1, 1e9), UNKNOWN},
+    {"median_error", NUMBER(0, LARGE), UNKNOWN},
+    {"p90_error", NUMBER(0, LARGE), UNKNOWN},
+    {"held_out_median_error", NUMBER(0, LARGE), UNKNOWN},
+    {"held_out_p90_error", NUMBER(0, LARGE), UNKNOWN},
+    ORIGIN};
+
 struct kind_row {
     const char *file, *name;
     const struct column *columns;
@@ -127,6 +153,7 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_PRICES] = {"prices.csv", "price", price_columns, PRICE_COLUMNS},
     [CATALOG_FRAMEWORKS] = {"frameworks.csv", "framework", framework_columns, FRAMEWORK_COLUMNS},
     [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
+    [CATALOG_KERNELS] = {"kernels.csv", "law", law_columns, LAW_COLUMNS},
 };
 
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",
@@ -307,6 +334,7 @@ bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
         const struct column *column = &kinds[kind].columns[i];
         if (position[i] == COLUMN_ABSENT) {
             row->text[i] = "";
+            row->number[i] = column->unknown ? (double)NAN : 0.0;
             row->place[i] = cells->cells[0].place;
             continue;
         }

@@ -113,6 +113,7 @@ struct rlhfsim_scenario {
     char tags[256]; /* "team=rlhf;run=7", in the order written */
 
     /* Where figures come from: "measured", "interpolated", "extrapolated" or "assumed". */
+    const char *kernels_provenance;
     const char *gpu_provenance, *node_provenance, *framework_provenance, *length_provenance,
         *price_provenance;
 };
