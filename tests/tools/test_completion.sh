@@ -23,7 +23,7 @@ expect_offered() {
     [[ $found == "$wanted" ]] || fail "offers '$found', expected '$wanted'"
 }
 
-expect_offered "catalog check merge run sweep validate" ""
+expect_offered "calibrate catalog check merge run sweep validate" ""
 expect_offered "check" "ch"
 expect_offered "--help --usage --version" "--"
 expect_offered "--seed --set" run "--se"
