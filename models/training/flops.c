@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/training/flops.h"
 
+#include "models/training/block_products.h"
 #include "sim/contract.h"
 
 static double attention_flops(const struct training_plan *plan, const struct llm_batch *batch) {
@@ -13,7 +14,9 @@ static double attention_flops(const struct training_plan *plan, const struct llm
 /* Weights of adapters that a token is multiplied with: of the experts, those it goes through. */
 static double adapter_weights(const struct training_plan *plan) {
     const struct llm_architecture *a = plan->architecture;
-    double all = (double)llm_lora_parameters(a, plan->lora_rank);
+    double all = training_lora_parameters(plan);
+    if (plan->lora_targets == TRAINING_LORA_QKV)
+        return all;
     double idle = (double)(a->moe_layers * (a->experts - a->experts_per_token));
     double expert =
         (double)plan->lora_rank * (a->gated_ffn ? 3.0 : 2.0) * (double)(a->hidden + a->moe_ffn);
@@ -21,7 +24,8 @@ static double adapter_weights(const struct training_plan *plan) {
 }
 
 static double adapter_flops(const struct training_plan *plan, const struct llm_batch *batch) {
-    if (plan->lora_rank == 0)
+    bool merged = plan->lora_merged && !plan->trained;
+    if (plan->lora_rank == 0 || merged)
         return 0.0;
     return 2.0 * batch->tokens * adapter_weights(plan);
 }
@@ -45,7 +49,10 @@ double training_recompute_flops(const struct training_plan *plan, const struct l
     case TRAINING_RECOMPUTE_NONE:
         return 0.0;
     case TRAINING_RECOMPUTE_SELECTIVE:
+    case TRAINING_RECOMPUTE_ATTENTION:
         return attention_flops(plan, batch);
+    case TRAINING_RECOMPUTE_OPERATORS:
+        return 2.0 * training_alternate_parameters(plan->architecture) * batch->tokens;
     case TRAINING_RECOMPUTE_FULL:
         return 2.0 * matrices * batch->tokens + attention_flops(plan, batch) +
                adapter_flops(plan, batch);

@@ -121,12 +121,14 @@ static void add_waits(const struct training_plan *plan, const struct llm_batch *
     direction->bytes += training_expert_bytes(plan, batch);
 }
 
-/* What is made again waits again: all of a block, or attention alone. */
+/* What is made again waits again: all of a block, or attention alone. Products that are made again
+ * one by one find their inputs gathered. */
 static void add_waits_again(const struct training_plan *plan, const struct llm_batch *batch,
                             const struct training_segment *segment,
                             const struct training_block *block,
                             struct training_direction *backward) {
-    if (segment->part != TRAINING_LAYER || plan->recompute == TRAINING_RECOMPUTE_NONE)
+    if (segment->part != TRAINING_LAYER || plan->recompute == TRAINING_RECOMPUTE_NONE ||
+        plan->recompute == TRAINING_RECOMPUTE_OPERATORS)
         return;
     if (plan->recompute == TRAINING_RECOMPUTE_FULL) {
         add_waits(plan, batch, segment, block, false, backward);

@@ -11,6 +11,10 @@ const char *training_recompute_name(enum training_recompute recompute) {
         return "selective";
     case TRAINING_RECOMPUTE_FULL:
         return "full";
+    case TRAINING_RECOMPUTE_ATTENTION:
+        return "attention";
+    case TRAINING_RECOMPUTE_OPERATORS:
+        return "operators";
     }
     CONTRACT(false, "unknown recomputation");
     return "";
@@ -58,6 +62,7 @@ void training_plan_default(struct training_plan *plan) {
         .software = {.matmul_share = 1.0,
                      .attention_share = 1.0,
                      .elementwise_factor = 1.0,
+                     .unpack_share = 1.0,
                      .tensor_overlap_chunks = 1},
     };
 }
@@ -90,9 +95,25 @@ int training_segments(const struct training_plan *plan,
     return count;
 }
 
+/* One pair beside query, key and value of plain attention. */
+static double qkv_adapters(const struct training_plan *plan) {
+    const struct llm_architecture *a = plan->architecture;
+    if (llm_is_latent(a))
+        return 0.0;
+    return (double)(plan->lora_rank * (a->hidden + llm_query_columns(a) + 2 * llm_key_columns(a)));
+}
+
 /* The adapters of one block; a rank of 0 has none. */
 static double layer_adapters(const struct training_plan *plan, const struct llm_layer_kind *kind) {
+    if (plan->lora_targets == TRAINING_LORA_QKV)
+        return qkv_adapters(plan);
     return (double)llm_layer_lora_parameters(plan->architecture, kind, plan->lora_rank);
+}
+
+static double expert_adapters(const struct training_plan *plan, const struct llm_layer_kind *kind) {
+    if (plan->lora_targets == TRAINING_LORA_QKV)
+        return 0.0;
+    return (double)llm_layer_expert_lora_parameters(plan->architecture, kind, plan->lora_rank);
 }
 
 /* What is left for the head: the final norm, and a projection that is not tied. */
@@ -137,8 +158,7 @@ double training_segment_expert_parameters(const struct training_plan *plan,
     const struct llm_layer_kind *kind = &segment->kind;
     if (segment->part != TRAINING_LAYER)
         return 0.0;
-    return (double)llm_layer_expert_parameters(architecture, kind) +
-           (double)llm_layer_expert_lora_parameters(architecture, kind, plan->lora_rank);
+    return (double)llm_layer_expert_parameters(architecture, kind) + expert_adapters(plan, kind);
 }
 
 double training_segment_trained_expert_parameters(const struct training_plan *plan,
@@ -147,8 +167,7 @@ double training_segment_trained_expert_parameters(const struct training_plan *pl
         return 0.0;
     if (plan->lora_rank == 0)
         return training_segment_expert_parameters(plan, segment);
-    return (double)llm_layer_expert_lora_parameters(plan->architecture, &segment->kind,
-                                                    plan->lora_rank);
+    return expert_adapters(plan, &segment->kind);
 }
 
 static double weight_bytes(const struct training_plan *plan, const struct training_segment *segment,
@@ -170,16 +189,20 @@ double training_segment_expert_weight_bytes(const struct training_plan *plan,
                         training_segment_trained_expert_parameters(plan, segment));
 }
 
+double training_lora_parameters(const struct training_plan *plan) {
+    if (plan->lora_targets == TRAINING_LORA_QKV)
+        return (double)plan->architecture->layers * qkv_adapters(plan);
+    return (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
+}
+
 double training_parameters(const struct training_plan *plan) {
-    return (double)llm_parameters(plan->architecture, plan->head) +
-           (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
+    return (double)llm_parameters(plan->architecture, plan->head) + training_lora_parameters(plan);
 }
 
 double training_trained_parameters(const struct training_plan *plan) {
     if (!plan->trained)
         return 0.0;
-    return plan->lora_rank == 0 ? training_parameters(plan)
-                                : (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
+    return plan->lora_rank == 0 ? training_parameters(plan) : training_lora_parameters(plan);
 }
 
 static bool is_sharded(const struct training_plan *plan, enum training_sharded sharded) {

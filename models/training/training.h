@@ -13,7 +13,10 @@
 enum training_recompute {
     TRAINING_RECOMPUTE_NONE,
     TRAINING_RECOMPUTE_SELECTIVE, /* matrix products are kept; attention and the rest made again */
-    TRAINING_RECOMPUTE_FULL       /* only the input of each block is kept */
+    TRAINING_RECOMPUTE_FULL,      /* only the input of each block is kept */
+    TRAINING_RECOMPUTE_ATTENTION, /* attention alone is made again (Megatron's core attention) */
+    TRAINING_RECOMPUTE_OPERATORS  /* attention and every second linear layer are kept, the rest is
+                                     made again (torchtitan's selective "op") */
 };
 
 /* What is kept in host memory while it is not needed. */
@@ -43,6 +46,13 @@ enum training_logits {
     TRAINING_LOGITS_FUSED    /* never in memory: the loss is made in the product's kernel */
 };
 
+/* The linear layers that have LoRA adapters. */
+enum training_lora_targets {
+    TRAINING_LORA_ALL, /* every projection of the blocks, each a pair */
+    TRAINING_LORA_QKV  /* query, key and value of plain attention, fused, one pair (NeMo's recipes
+                          for speed) */
+};
+
 /* The attention kernel. */
 enum training_attention {
     TRAINING_ATTENTION_MEASURED, /* what the GPU's row in the catalog was measured with */
@@ -64,13 +74,23 @@ enum training_fusion {
 struct training_software {
     double matmul_share;       /* of the GPU's sustained matmul rate that products reach, above 0 */
     double attention_share;    /* of the GPU's attention rate, above 0 */
-    double elementwise_factor; /* bytes that element-wise work moves, in those of fused kernels */
+    double elementwise_factor; /* bytes that element-wise work moves, in those counted for its
+                                  fusion (block_elementwise.c) */
+    double unpack_share;       /* of the GPU's memory rate that kernels reach which make packed
+                                  weights (base_bytes) into 2 bytes, above 0 */
     double microbatch_host_s;  /* host time per micro-batch and pass that the GPU waits for */
     double optimizer_host_s;   /* per optimizer step */
     int tensor_overlap_chunks; /* pieces in which a product and the tensor-parallel collective next
                                   to it are pipelined; 1: the collective is exposed whole */
     double jitter_per_doubling; /* a step is longer by this share for every doubling of the GPUs
                                    beyond 8 */
+};
+
+/* Rates of an attention kernel as shares of the forward rate that the GPU's law has for long
+ * sequences (scenarios/catalog/attention.csv); 0: what the GPU's row says. Not read for unfused
+ * attention. */
+struct training_attention_rates {
+    double forward_share, backward_share;
 };
 
 /*
@@ -85,6 +105,8 @@ struct training_plan {
     enum llm_head head;
     bool trained;      /* false: inference passes only, no gradients, no optimizer */
     int64_t lora_rank; /* 0: all parameters are trained */
+    enum training_lora_targets lora_targets;
+    bool lora_merged;  /* passes without gradients find the adapters merged into the weights */
     double base_bytes; /* of a frozen weight under LoRA (nf4 with its constants: 0.52); 0: as the
                           precision says */
 
@@ -114,6 +136,7 @@ struct training_plan {
     bool offload_activations; /* kept activations go to the host and come back */
     enum training_logits logits;
     enum training_attention attention;
+    struct training_attention_rates attention_rates;
     enum training_fusion fusion;
     struct training_software software;
 };
@@ -139,7 +162,8 @@ enum training_sharded {
     TRAINING_SHARDED_WEIGHTS = 3
 };
 
-/* "none", "selective", "full"; "none", "optimizer", "parameters", "optimizer+parameters". */
+/* "none", "selective", "full", "attention", "operators"; "none", "optimizer", "parameters",
+ * "optimizer+parameters". */
 const char *training_recompute_name(enum training_recompute recompute);
 const char *training_offload_name(enum training_offload offload);
 bool training_offloads_optimizer(const struct training_plan *plan);
@@ -178,6 +202,8 @@ double training_segment_expert_weight_bytes(const struct training_plan *plan,
 /* The same over the whole model. */
 double training_parameters(const struct training_plan *plan);
 double training_trained_parameters(const struct training_plan *plan);
+/* Of its adapters. */
+double training_lora_parameters(const struct training_plan *plan);
 
 /* GPUs that share one copy of a stage's weights other than experts: tp, times the ranks it is
  * sharded over where the plan's ZeRO stage does. Norms, which every tensor-parallel rank holds
