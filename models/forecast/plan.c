@@ -75,6 +75,8 @@ static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     plan_parallel(plan, passes);
     passes->precision = scenario->training.precision;
     passes->recompute = scenario->training.recompute;
+    passes->attention = scenario->training.attention;
+    passes->attention_rates = scenario->training.attention_rates;
     passes->offload = model->offload;
     passes->software = scenario->framework.training;
 }

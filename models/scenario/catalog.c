@@ -227,7 +227,7 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         load.file = join_path(&catalog->arena, directory, catalog_file_name(load.kind));
         if (load.file == NULL)
             return RLHFSIM_NO_MEMORY;
-        bool optional = !complete || load.kind == CATALOG_ALIASES || load.kind == CATALOG_KERNELS;
+        bool optional = !complete || load.kind >= CATALOG_ALIASES;
         if (optional && !base_file_exists(load.file))
             continue;
         files++;
@@ -236,8 +236,8 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
     if (files == 0)
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
-                                       "models.csv, prices.csv, frameworks.csv, aliases.csv or "
-                                       "kernels.csv");
+                                       "models.csv, prices.csv, frameworks.csv, aliases.csv, "
+                                       "attention.csv or kernels.csv");
     if (status == RLHFSIM_OK)
         status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
     if (status == RLHFSIM_OK)
@@ -277,8 +277,7 @@ static const struct record *find_alias(const struct catalog *catalog, enum catal
 static const struct record *resolve(const struct catalog *catalog, enum catalog_kind kind,
                                     const char *name) {
     const struct record *record = find_record(catalog, kind, name);
-    if (record != NULL || kind == CATALOG_PRICES || kind == CATALOG_ALIASES ||
-        kind == CATALOG_KERNELS)
+    if (record != NULL || kind == CATALOG_PRICES || kind >= CATALOG_ALIASES)
         return record;
     record = find_loose(catalog, kind, name);
     return record != NULL ? record : find_alias(catalog, kind, name);
@@ -322,6 +321,28 @@ const struct catalog_price *catalog_price(const struct catalog *catalog, const c
     int length = snprintf(name, sizeof name, "%s/%s/%s", provider, region, item);
     return length < 0 || (size_t)length >= sizeof name ? NULL
                                                        : find_item(catalog, CATALOG_PRICES, name);
+}
+
+/* Whether a name begins with one of the words that ';' joins. */
+static bool begins_with_one(const char *name, const char *words) {
+    while (*words != '\0') {
+        size_t length = strcspn(words, ";");
+        if (length > 0 && strncmp(name, words, length) == 0)
+            return true;
+        words += length + (words[length] == ';' ? 1 : 0);
+    }
+    return false;
+}
+
+struct training_attention_rates catalog_attention(const struct catalog *catalog, const char *gpu,
+                                                  const char *kernel) {
+    for (const struct record *record = catalog->records[CATALOG_ATTENTION]; record != NULL;
+         record = record->next) {
+        const struct catalog_attention_row *row = record->item;
+        if (strcmp(row->kernel, kernel) == 0 && begins_with_one(gpu, row->gpus))
+            return row->rates;
+    }
+    return (struct training_attention_rates){0.0, 0.0};
 }
 
 const struct column_row *catalog_row(const struct catalog *catalog, enum catalog_kind kind,

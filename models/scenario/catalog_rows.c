@@ -198,6 +198,7 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
         .matmul_share = number[FRAMEWORK_MATMUL_SHARE],
         .attention_share = number[FRAMEWORK_MATMUL_SHARE],
         .elementwise_factor = 1.0,
+        .unpack_share = 1.0,
         .tensor_overlap_chunks = 1,
         .microbatch_host_s = number[FRAMEWORK_MICROBATCH_HOST_MS] * MILLI,
         .optimizer_host_s = number[FRAMEWORK_OPTIMIZER_HOST_MS] * MILLI};
@@ -225,6 +226,17 @@ static bool fill_alias(const struct column_row *row, struct rlhfsim_diagnostics 
     alias->kind = (enum catalog_kind)row->number[ALIAS_KIND];
     COPY(alias->name, row->text[ALIAS_NAME]);
     COPY(alias->alias, row->text[ALIAS_ALIAS]);
+    return true;
+}
+
+static bool fill_attention(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                           void *item) {
+    struct catalog_attention_row *attention = item;
+    (void)diagnostics;
+    COPY(attention->kernel, row->text[ATTENTION_KERNEL]);
+    COPY(attention->gpus, row->text[ATTENTION_GPUS]);
+    attention->rates = (struct training_attention_rates){row->number[ATTENTION_FORWARD_SHARE],
+                                                         row->number[ATTENTION_BACKWARD_SHARE]};
     return true;
 }
 
@@ -285,6 +297,8 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_PRICES] = {sizeof(struct catalog_price), PRICE_PROVENANCE, fill_price},
     [CATALOG_FRAMEWORKS] = {sizeof(struct catalog_framework), FRAMEWORK_PROVENANCE, fill_framework},
     [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
+    [CATALOG_ATTENTION] = {sizeof(struct catalog_attention_row), ATTENTION_PROVENANCE,
+                           fill_attention},
     [CATALOG_KERNELS] = {sizeof(struct catalog_law), LAW_PROVENANCE, fill_law},
 };
 
@@ -306,6 +320,9 @@ void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char
     if (kind == CATALOG_PRICES)
         (void)snprintf(buffer, size, "%s/%s/%s", row->text[PRICE_PROVIDER], row->text[PRICE_REGION],
                        row->text[PRICE_ITEM]);
+    else if (kind == CATALOG_ATTENTION)
+        (void)snprintf(buffer, size, "%s/%.120s", row->text[ATTENTION_KERNEL],
+                       row->text[ATTENTION_GPUS]);
     else if (kind == CATALOG_KERNELS)
         (void)snprintf(buffer, size, "%s/%s", row->text[LAW_GPU], row->text[LAW_KERNEL]);
     else if (kind == CATALOG_ALIASES)

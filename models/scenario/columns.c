@@ -112,6 +112,12 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"drop_last_pairs", BOOLEAN, .optional = true, ELSE("no")},
     ORIGIN};
 
+static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TEXT(31)},
+                                                                   {"gpus", TEXT(255)},
+                                                                   {"forward_share", ABOVE(0, 4)},
+                                                                   {"backward_share", ABOVE(0, 4)},
+                                                                   ORIGIN};
+
 static const struct column alias_columns[ALIAS_COLUMNS] = {
     {"kind", .type = COLUMN_KIND}, {"alias", TEXT(95)}, {"name", TEXT(95)}, {"source", TEXT(1023)}};
 
@@ -153,6 +159,8 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_PRICES] = {"prices.csv", "price", price_columns, PRICE_COLUMNS},
     [CATALOG_FRAMEWORKS] = {"frameworks.csv", "framework", framework_columns, FRAMEWORK_COLUMNS},
     [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
+    [CATALOG_ATTENTION] = {"attention.csv", "attention kernel", attention_columns,
+                           ATTENTION_COLUMNS},
     [CATALOG_KERNELS] = {"kernels.csv", "law", law_columns, LAW_COLUMNS},
 };
 

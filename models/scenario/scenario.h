@@ -70,6 +70,8 @@ struct rlhfsim_scenario {
         bool packing;               /* sequences are concatenated, not padded to the longest */
         bool balance_ranks;         /* by tokens */
         enum training_recompute recompute;
+        enum training_attention attention;
+        struct training_attention_rates attention_rates; /* of that kernel on the GPU */
         enum training_offload offload;
     } training;
 

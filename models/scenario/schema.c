@@ -34,9 +34,12 @@ static const char *const reference_choices[] = {"every_step", "precomputed", NUL
 static const char *const offload_choices[] = {"none", "optimizer", "parameters",
                                               "optimizer+parameters", NULL};
 static const char *const precision_choices[] = {"fp32", "bf16", "fp16", "fp8", NULL};
+static const char *const recompute_choices[] = {"none",      "selective", "full",
+                                                "attention", "operators", NULL};
+static const char *const attention_choices[] = {"measured", "unfused", "flash_1", "flash_2",
+                                                "flash_3",  "flash_4", "cudnn",   NULL};
 static const char *const context_choices[] = {"ring", "ulysses", NULL};
 static const char *const reduction_choices[] = {"by_stage", "once", "every_microbatch", NULL};
-static const char *const recompute_choices[] = {"none", "selective", "full", NULL};
 static const char *const mode_choices[] = {"colocated", NULL};
 static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
 static const char *const engine_choices[] = {"vllm", NULL};
@@ -228,6 +231,12 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                 "keeping (gradient checkpointing)",
                                 CHOICE(recompute_choices), .fallback = "full",
                                 FIELD(training.recompute)},
+    [KEY_TRAINING_ATTENTION] = {"training.attention",
+                                "attention kernel of the trainer: the one that the GPU was "
+                                "measured with, another of the catalog, or score matrices in "
+                                "memory",
+                                CHOICE(attention_choices), .fallback = "measured",
+                                FIELD(training.attention)},
     [KEY_TRAINING_OFFLOAD] = {"training.offload",
                               "what trained models keep in host memory while it is not in use",
                               CHOICE(offload_choices), .fallback = "none", FIELD(training.offload)},

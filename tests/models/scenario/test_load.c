@@ -319,6 +319,30 @@ START_TEST(test_offload_of_roles) {
 }
 END_TEST
 
+/* A kernel's rates are those of the row whose beginnings of names fit the GPU, G80 here. */
+START_TEST(test_attention_kernel) {
+    fixture_write("attention.csv",
+                  "kernel,gpus,forward_share,backward_share,provenance,source,notes\n"
+                  "flash_2,H100,0.5,0.4,measured,a page,\n"
+                  "flash_2,A1;G8,0.7,0.6,measured,a page,\n"
+                  "flash_3,G81,1,0.9,measured,a page,\n");
+    const char *const known[] = {"training.attention=flash_2", NULL};
+    const struct rlhfsim_scenario *s = load(fixture_scenario, known);
+    ck_assert_int_eq(s->training.attention, TRAINING_ATTENTION_FLASH_2);
+    ck_assert_double_eq(s->training.attention_rates.forward_share, 0.7);
+    ck_assert_double_eq(s->training.attention_rates.backward_share, 0.6);
+    const char *const unfused[] = {"training.attention=unfused", NULL};
+    s = load(fixture_scenario, unfused);
+    ck_assert_int_eq(s->training.attention, TRAINING_ATTENTION_UNFUSED);
+    ck_assert_double_eq(s->training.attention_rates.forward_share, 0.0);
+    ck_assert_int_eq(load(fixture_scenario, NULL)->training.attention, TRAINING_ATTENTION_MEASURED);
+    const char *const unknown[] = {"training.attention=flash_3", NULL};
+    ck_assert_int_eq(fixture_load(&fixture, unknown), RLHFSIM_INVALID);
+    ck_assert_ptr_nonnull(strstr(fixture.errors, "training.attention is 'flash_3', of which the "
+                                                 "catalog has no rates on G80 (attention.csv)"));
+}
+END_TEST
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 struct step_case {
@@ -610,6 +634,7 @@ static Suite *load_suite(void) {
     tcase_add_test(cases, test_rule_reward);
     tcase_add_test(cases, test_kl);
     tcase_add_test(cases, test_offload_of_roles);
+    tcase_add_test(cases, test_attention_kernel);
     tcase_add_loop_test(cases, test_steps, 0, sizeof step_cases / sizeof step_cases[0]);
     tcase_add_test(cases, test_framework_drops);
     tcase_add_test(cases, test_empty_epoch);

@@ -85,7 +85,7 @@ static const char *offload_name(int value) {
 START_TEST(test_choices) {
     check_choices(KEY_TRAINING_PRECISION, precision_name, HARDWARE_PRECISION_COUNT);
     check_choices(KEY_ROLLOUT_PRECISION, precision_name, HARDWARE_PRECISION_COUNT);
-    check_choices(KEY_TRAINING_RECOMPUTE, recompute_name, TRAINING_RECOMPUTE_FULL + 1);
+    check_choices(KEY_TRAINING_RECOMPUTE, recompute_name, TRAINING_RECOMPUTE_OPERATORS + 1);
     check_choices(KEY_TRAINING_OFFLOAD, offload_name, TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS + 1);
     const char *const *kl = scenario_schema_at(KEY_ALGORITHM_KL)->choices;
     ck_assert_str_eq(kl[SCENARIO_KL_NONE], "none");
