@@ -23,7 +23,9 @@ struct record {
 
 struct catalog {
     struct base_arena arena;
-    struct record *records[CATALOG_KIND_COUNT]; /* in the order of the files */
+    struct record *records[CATALOG_KIND_COUNT];    /* in the order of the files */
+    struct training_coefficient_row *coefficients; /* of training.csv, in one piece */
+    size_t coefficient_count;
     uint64_t fingerprint;
 };
 
@@ -200,6 +202,22 @@ static enum rlhfsim_status check_aliases(struct load *load) {
     return worst;
 }
 
+/* Rows that were replaced by a later file are gone from the list. */
+static enum rlhfsim_status gather_coefficients(struct catalog *catalog) {
+    size_t count = 0;
+    for (const struct record *r = catalog->records[CATALOG_TRAINING]; r != NULL; r = r->next)
+        count++;
+    catalog->coefficient_count = 0;
+    catalog->coefficients =
+        base_arena_allocate(&catalog->arena, (count + 1) * sizeof *catalog->coefficients);
+    if (catalog->coefficients == NULL)
+        return RLHFSIM_NO_MEMORY;
+    for (const struct record *r = catalog->records[CATALOG_TRAINING]; r != NULL; r = r->next)
+        catalog->coefficients[catalog->coefficient_count++] =
+            *(const struct training_coefficient_row *)r->item;
+    return RLHFSIM_OK;
+}
+
 static char *join_path(struct base_arena *arena, const char *directory, const char *name) {
     size_t length = strlen(directory);
     const char *slash = length > 0 && directory[length - 1] == '/' ? "" : "/";
@@ -237,12 +255,13 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
                                        "models.csv, prices.csv, frameworks.csv, aliases.csv, "
-                                       "attention.csv or kernels.csv");
+                                       "attention.csv, kernels.csv, training.csv or "
+                                       "trainers.csv");
     if (status == RLHFSIM_OK)
         status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
     if (status == RLHFSIM_OK)
         join_laws(catalog);
-    return status;
+    return status == RLHFSIM_OK ? gather_coefficients(catalog) : status;
 }
 
 uint64_t catalog_fingerprint(const struct catalog *catalog) {
@@ -343,6 +362,38 @@ struct training_attention_rates catalog_attention(const struct catalog *catalog,
             return row->rates;
     }
     return (struct training_attention_rates){0.0, 0.0};
+}
+
+const struct training_coefficient_row *catalog_coefficients(const struct catalog *catalog,
+                                                            size_t *count) {
+    *count = catalog->coefficient_count;
+    return catalog->coefficients;
+}
+
+/* How well a trainer goes with a source and a GPU: the bytes of its name, and one more for the GPU;
+ * 0 where it does not. */
+static size_t trainer_fit(const struct catalog_trainer *trainer, const char *source,
+                          const char *gpu) {
+    size_t length = strlen(trainer->name);
+    bool any = strcmp(trainer->gpu, "any") == 0;
+    if (strncmp(source, trainer->name, length) != 0 || (!any && strcmp(trainer->gpu, gpu) != 0))
+        return 0;
+    return 2 * length + (any ? 0 : 1);
+}
+
+const struct catalog_trainer *catalog_trainer(const struct catalog *catalog, const char *source,
+                                              const char *gpu) {
+    const struct catalog_trainer *best = NULL;
+    size_t most = 0;
+    for (const struct record *record = catalog->records[CATALOG_TRAINERS]; record != NULL;
+         record = record->next) {
+        size_t fit = trainer_fit(record->item, source, gpu);
+        if (fit <= most)
+            continue;
+        most = fit;
+        best = record->item;
+    }
+    return best;
 }
 
 const struct column_row *catalog_row(const struct catalog *catalog, enum catalog_kind kind,

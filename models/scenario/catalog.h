@@ -15,7 +15,7 @@
 #include "models/hardware/cluster.h"
 #include "models/llm/architecture.h"
 #include "models/network/weight_sync.h"
-#include "models/training/training.h"
+#include "models/training/coefficients.h"
 
 #include <rlhfsim/diagnostics.h>
 
@@ -54,6 +54,23 @@ struct catalog_attention_row {
     struct training_attention_rates rates;
 };
 
+/* What software and machine a published table of training steps is from, and what the software
+ * does where a row of the table does not say. */
+struct catalog_trainer {
+    char name[96];              /* the `source` cells of such tables begin with it */
+    char gpu[64];               /* of the catalog, or "any" */
+    char family[48];            /* of the coefficients, see training/coefficients.h */
+    double network_bytes_per_s; /* of a node, one direction; NAN: as the generic node of the GPU */
+    enum training_attention attention;
+    enum training_fusion fusion;
+    bool sequence_parallel;
+    char recompute[32], sharding[32]; /* words as in the tables */
+    enum hardware_precision precision;
+    int64_t microbatch; /* sequences; 0: a row must say it */
+    bool local_batch;   /* `microbatch` is all of a rank's sequences; a pipeline cuts it in pp */
+    int64_t lora_rank;
+};
+
 struct catalog;
 
 /* NULL when memory is exhausted. */
@@ -61,10 +78,10 @@ struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
 /* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there are,
- * aliases.csv, attention.csv and kernels.csv of `directory`; a user's directory may lack some of
- * them
- * (`complete` false), but not all. All errors are reported, with the place of the cell:
- * RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
+ * aliases.csv, attention.csv, kernels.csv, training.csv and trainers.csv of `directory`; a user's
+ * directory may lack some of them (`complete` false), but not all. All errors are reported, with
+ * the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails,
+ * RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
 
@@ -84,6 +101,16 @@ struct training_attention_rates catalog_attention(const struct catalog *catalog,
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
                                           const char *region, const char *item);
 
+/* The rows of training.csv; *count of them. They live as long as the catalog, in one piece. NULL
+ * where memory is exhausted or there are none. */
+const struct training_coefficient_row *catalog_coefficients(const struct catalog *catalog,
+                                                            size_t *count);
+
+/* The trainer with the longest name that a `source` cell begins with, and that GPU rather than
+ * "any"; NULL where there is none. */
+const struct catalog_trainer *catalog_trainer(const struct catalog *catalog, const char *source,
+                                              const char *gpu);
+
 enum catalog_kind {
     CATALOG_GPUS,
     CATALOG_NODES,
@@ -93,6 +120,8 @@ enum catalog_kind {
     CATALOG_ALIASES,
     CATALOG_ATTENTION, /* rates of attention kernels by generation of GPUs */
     CATALOG_KERNELS,   /* "GPU/KERNEL"; catalog_kernels.h has what they are for */
+    CATALOG_TRAINING, /* coefficients of the training step, see training/coefficients.h */
+    CATALOG_TRAINERS, /* what software and machine a published table of step times is from */
     CATALOG_KIND_COUNT
 };
 

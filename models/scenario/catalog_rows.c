@@ -285,6 +285,83 @@ static bool fill_law(const struct column_row *row, struct rlhfsim_diagnostics *d
     return good;
 }
 
+static bool blame_word(const struct column_row *row, size_t column, const char *name,
+                       const char *expected, struct rlhfsim_diagnostics *diagnostics) {
+    char quoted[BASE_QUOTE_SIZE];
+    (void)tree_error(diagnostics, row->place[column], "%s is %s, expected %s", name,
+                     base_quote(row->text[column], quoted), expected);
+    return false;
+}
+
+static bool find_coefficient(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                             enum training_coefficient *coefficient) {
+    const char *name = row->text[TRAINING_COEFFICIENT];
+    char quoted[BASE_QUOTE_SIZE];
+    struct base_nearest nearest;
+    *coefficient = training_coefficient_find(name);
+    if (*coefficient != TRAINING_COEFFICIENTS)
+        return true;
+    base_nearest_start(&nearest, name);
+    for (int i = 0; i < TRAINING_COEFFICIENTS; i++)
+        base_nearest_offer(&nearest, training_coefficient_type((enum training_coefficient)i)->name);
+    const char *near = base_nearest_name(&nearest);
+    (void)tree_error(diagnostics, row->place[TRAINING_COEFFICIENT],
+                     "coefficient is %s, which is not known%s%s%s", base_quote(name, quoted),
+                     near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
+                     near == NULL ? "" : "'?");
+    return false;
+}
+
+static bool fill_training(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                          void *item) {
+    struct training_coefficient_row *result = item;
+    if (!find_coefficient(row, diagnostics, &result->coefficient))
+        return false;
+    const struct training_coefficient_type *type = training_coefficient_type(result->coefficient);
+    COPY(result->scope, row->text[TRAINING_SCOPE]);
+    result->value = row->number[TRAINING_VALUE];
+    result->start = row->number[TRAINING_START];
+    result->fitted = row->number[TRAINING_FITTED] > 0.0;
+    if (!training_scope_check(row->text[TRAINING_SCOPE]))
+        return blame_word(row, TRAINING_SCOPE, "scope", "words joined by '@'", diagnostics);
+    return strcmp(row->text[TRAINING_UNIT], type->unit) == 0 ||
+           blame_word(row, TRAINING_UNIT, "unit", type->unit, diagnostics);
+}
+
+static bool find_precision(const char *name, enum hardware_precision *precision) {
+    for (int i = 0; i < HARDWARE_PRECISION_COUNT; i++) {
+        *precision = (enum hardware_precision)i;
+        if (strcmp(hardware_precision_name(*precision), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool fill_trainer(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                         void *item) {
+    struct catalog_trainer *trainer = item;
+    const double *number = row->number;
+    COPY(trainer->name, row->text[TRAINER_NAME]);
+    COPY(trainer->gpu, row->text[TRAINER_GPU]);
+    COPY(trainer->family, row->text[TRAINER_FAMILY]);
+    COPY(trainer->recompute, row->text[TRAINER_RECOMPUTE]);
+    COPY(trainer->sharding, row->text[TRAINER_SHARDING]);
+    trainer->network_bytes_per_s = number[TRAINER_NETWORK_GBIT_PER_S] * GB / BITS_PER_BYTE;
+    trainer->sequence_parallel = number[TRAINER_SEQUENCE_PARALLEL] > 0.0;
+    trainer->microbatch = (int64_t)known_or_zero(number[TRAINER_MICROBATCH]);
+    trainer->local_batch = number[TRAINER_LOCAL_BATCH] > 0.0;
+    trainer->lora_rank = (int64_t)number[TRAINER_LORA_RANK];
+    if (!training_attention_find(row->text[TRAINER_ATTENTION], &trainer->attention))
+        return blame_word(row, TRAINER_ATTENTION, "attention",
+                          "one of measured, unfused, flash_1, flash_2, flash_3, flash_4, cudnn",
+                          diagnostics);
+    if (!training_fusion_find(row->text[TRAINER_FUSION], &trainer->fusion))
+        return blame_word(row, TRAINER_FUSION, "fusion", "compiled or eager", diagnostics);
+    return find_precision(row->text[TRAINER_PRECISION], &trainer->precision) ||
+           blame_word(row, TRAINER_PRECISION, "precision", "one of fp32, bf16, fp16, fp8",
+                      diagnostics);
+}
+
 struct row_type {
     size_t size, provenance;
     bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
@@ -300,6 +377,9 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_ATTENTION] = {sizeof(struct catalog_attention_row), ATTENTION_PROVENANCE,
                            fill_attention},
     [CATALOG_KERNELS] = {sizeof(struct catalog_law), LAW_PROVENANCE, fill_law},
+    [CATALOG_TRAINING] = {sizeof(struct training_coefficient_row), TRAINING_PROVENANCE,
+                          fill_training},
+    [CATALOG_TRAINERS] = {sizeof(struct catalog_trainer), TRAINER_PROVENANCE, fill_trainer},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {
@@ -325,6 +405,8 @@ void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char
                        row->text[ATTENTION_GPUS]);
     else if (kind == CATALOG_KERNELS)
         (void)snprintf(buffer, size, "%s/%s", row->text[LAW_GPU], row->text[LAW_KERNEL]);
+    else if (kind == CATALOG_TRAINING || kind == CATALOG_TRAINERS)
+        (void)snprintf(buffer, size, "%s/%s", row->text[0], row->text[1]);
     else if (kind == CATALOG_ALIASES)
         catalog_alias_name((enum catalog_kind)row->number[ALIAS_KIND], row->text[ALIAS_ALIAS],
                            buffer, size);

@@ -35,7 +35,8 @@ bool catalog_row_fill(enum catalog_kind kind, const struct column_row *row,
 /* Room for the name of any row. */
 #define CATALOG_NAME_BYTES 192
 
-/* The name of a row into `buffer`: its first cell; of a price "PROVIDER/REGION/ITEM"; of an alias
+/* The name of a row into `buffer`: its first cell; of a price "PROVIDER/REGION/ITEM"; of a
+ * coefficient and a trainer the first two, "NAME/SCOPE"; of an alias
  * what catalog_alias_name gives. */
 void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char *buffer,
                       size_t size);

@@ -117,6 +117,33 @@ static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TE
                                                                    {"forward_share", ABOVE(0, 4)},
                                                                    {"backward_share", ABOVE(0, 4)},
                                                                    ORIGIN};
+static const struct column training_columns[TRAINING_COLUMNS] = {{"coefficient", TEXT(47)},
+                                                                 {"scope", TEXT(63)},
+                                                                 {"value", ABOVE(0, LARGE)},
+    {"start", ABOVE(0, LARGE)},
+                                                                 {"unit", TEXT(31)},
+                                                                 {"fitted", BOOLEAN},
+                                                                 {"meaning", TEXT(1023)},
+                                                                 {"fixed_by", .type = COLUMN_NOTE},
+                                                                 {"error", .type = COLUMN_NOTE},
+                                                                 {"command", .type = COLUMN_NOTE},
+                                                                 ORIGIN};
+
+static const struct column trainer_columns[TRAINER_COLUMNS] = {
+    {"name", TEXT(95)},
+    {"gpu", TEXT(63)},
+    {"family", TEXT(47)},
+    {"network_gbit_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("Gbit/s")},
+    {"attention", TEXT(31)},
+    {"fusion", TEXT(31)},
+    {"sequence_parallel", BOOLEAN},
+    {"recompute", TEXT(31)},
+    {"sharding", TEXT(31)},
+    {"precision", TEXT(15)},
+    {"microbatch", INTEGER(1, 1e6), UNKNOWN, UNIT("sequences")},
+    {"local_batch", BOOLEAN},
+    {"lora_rank", INTEGER(1, 65536)},
+    ORIGIN};
 
 static const struct column alias_columns[ALIAS_COLUMNS] = {
     {"kind", .type = COLUMN_KIND}, {"alias", TEXT(95)}, {"name", TEXT(95)}, {"source", TEXT(1023)}};
@@ -162,6 +189,8 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_ATTENTION] = {"attention.csv", "attention kernel", attention_columns,
                            ATTENTION_COLUMNS},
     [CATALOG_KERNELS] = {"kernels.csv", "law", law_columns, LAW_COLUMNS},
+    [CATALOG_TRAINING] = {"training.csv", "coefficient", training_columns, TRAINING_COLUMNS},
+    [CATALOG_TRAINERS] = {"trainers.csv", "trainer", trainer_columns, TRAINER_COLUMNS},
 };
 
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",
@@ -344,6 +373,7 @@ bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
             row->text[i] = "";
             row->number[i] = column->unknown ? (double)NAN : 0.0;
             row->place[i] = cells->cells[0].place;
+            row->number[i] = column->unknown ? (double)NAN : 0.0;
             continue;
         }
         const struct csv_cell *cell = &cells->cells[position[i]];

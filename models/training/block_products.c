@@ -62,6 +62,16 @@ static double product_s(const struct training_plan *plan, enum hardware_precisio
            plan->software.matmul_share;
 }
 
+/* Products of layers whose width or depth is no multiple of what kernels are made for go through
+ * other kernels. */
+#define ALIGNED 64.0
+
+static double misaligned(const struct training_plan *plan, double n, double k) {
+    bool aligned = fmod(n, ALIGNED) == 0.0 && fmod(k, ALIGNED) == 0.0;
+    double factor = plan->software.misaligned_factor;
+    return aligned || factor == 0.0 ? 1.0 : factor;
+}
+
 static double input_gradient_s(const struct training_plan *plan, enum hardware_precision precision,
                                struct training_shape s) {
     return product_s(plan, precision, (struct training_shape){s.groups, s.m, s.k, s.n});
@@ -195,19 +205,20 @@ static double unpack_s(const struct training_plan *plan, const struct linear *li
 
 static double linear_forward_s(const struct training_plan *plan, const struct linear *linear) {
     const struct training_shape *s = &linear->shape;
-    return product_s(plan, linear->precision, *s) + cast_s(plan, linear, s->groups * s->m * s->k) +
-           weight_cast_s(plan, linear, false) + unpack_s(plan, linear) +
+    return misaligned(plan, s->n, s->k) * product_s(plan, linear->precision, *s) +
+           cast_s(plan, linear, s->groups * s->m * s->k) + weight_cast_s(plan, linear, false) + unpack_s(plan, linear) +
            training_adapters_forward_s(plan, *s, linear->adapters);
 }
 
 static double linear_backward_s(const struct training_plan *plan, const struct linear *linear) {
     const struct training_shape *s = &linear->shape;
-    double seconds = input_gradient_s(plan, linear->precision, *s) +
+    double factor = misaligned(plan, s->n, s->k);
+    double seconds = factor * input_gradient_s(plan, linear->precision, *s) +
                      cast_s(plan, linear, s->groups * s->m * s->n) +
                      weight_cast_s(plan, linear, true) + unpack_s(plan, linear) +
                      training_adapters_backward_s(plan, *s, linear->adapters);
     if (training_trains_weights(plan))
-        seconds += weight_gradient_s(plan, linear->precision, *s);
+        seconds += factor * weight_gradient_s(plan, linear->precision, *s);
     return seconds;
 }
 

@@ -265,15 +265,24 @@ double training_renew_block_s(const struct training_plan *plan,
     return gather_parts_s(plan, gradients_of(plan, segment));
 }
 
-double training_reduce_s(const struct training_plan *plan, const struct training_segment *segment) {
+static struct parts reduced_of(const struct training_plan *plan,
+                               const struct training_segment *segment) {
     struct parts parts = gradients_of(plan, segment);
+    double wider = plan->gradient_bytes > 0.0
+                       ? plan->gradient_bytes / training_element_bytes(plan)
+                       : 1.0;
+    return (struct parts){wider * parts.dense, wider * parts.expert};
+}
+
+double training_reduce_s(const struct training_plan *plan, const struct training_segment *segment) {
+    struct parts parts = reduced_of(plan, segment);
     return reduce_part_s(plan, copies_of(plan, false), parts.dense) +
            reduce_part_s(plan, copies_of(plan, true), parts.expert);
 }
 
 double training_reduce_bytes(const struct training_plan *plan,
                              const struct training_segment *segment) {
-    struct parts parts = gradients_of(plan, segment);
+    struct parts parts = reduced_of(plan, segment);
     return reduce_part_bytes(plan, copies_of(plan, false), parts.dense) +
            reduce_part_bytes(plan, copies_of(plan, true), parts.expert);
 }

@@ -33,7 +33,7 @@
 
 /* What a product P and a collective T take beyond P. */
 static double beside(const struct training_plan *plan, double product_s, double collective_s) {
-    double pieces = (double)plan->software.tensor_overlap_chunks;
+    double pieces = plan->software.tensor_overlap_chunks;
     CONTRACT(pieces >= 1.0, "a product is at least one piece");
     return fmax(product_s, collective_s) + fmin(product_s, collective_s) / pieces - product_s;
 }
@@ -92,6 +92,16 @@ static struct beside tensor_beside(const struct training_plan *plan,
     return sum;
 }
 
+/* What kernels lose to a collective of `bytes` sent that runs at the same time: processors and
+ * memory work on it for as long as the bytes would take inside a node, however slowly a network
+ * brings them. */
+static double contention_s(const struct training_plan *plan, double bytes, double collective_s,
+                           double kernels_s) {
+    const struct hardware_cluster *cluster = plan->cluster;
+    double rate = cluster->gpu.scaleup_bandwidth_bytes_per_s * cluster->node.scaleup_efficiency;
+    return plan->software.contention_share * fmin(fmin(collective_s, bytes / rate), kernels_s);
+}
+
 /* What the exchange of keys and values takes beyond attention. */
 static double context_beside(const struct training_plan *plan, const struct llm_batch *batch,
                              double attention_s, bool backward) {
@@ -100,7 +110,8 @@ static double context_beside(const struct training_plan *plan, const struct llm_
     double exchange_s = training_context_s(plan, batch, backward);
     if (plan->context == TRAINING_CONTEXT_ULYSSES)
         return exchange_s;
-    return fmax(0.0, exchange_s - attention_s * (double)(plan->cp - 1) / (double)plan->cp);
+    double behind_s = attention_s * (double)(plan->cp - 1) / (double)plan->cp;
+    return fmax(0.0, exchange_s - behind_s) + contention_s(plan, training_context_bytes(plan, batch, backward), exchange_s, behind_s);
 }
 
 static void add_waits(const struct training_plan *plan, const struct llm_batch *batch,
@@ -238,6 +249,8 @@ static void chain_add(const struct training_plan *plan, const struct training_di
         stage.compute_s += stage.reduce_s;
         stage.reduce_s = 0.0;
     }
+    stage.compute_s +=
+        contention_s(plan, data, stage.gather_s + stage.reduce_s, stage.compute_s);
     chain->gathers = chain->gathers || stage.gather_s > 0.0;
     chain->stages[chain->count++] = stage;
 }

@@ -80,8 +80,13 @@ struct training_software {
                                   weights (base_bytes) into 2 bytes, above 0 */
     double microbatch_host_s;  /* host time per micro-batch and pass that the GPU waits for */
     double optimizer_host_s;   /* per optimizer step */
-    int tensor_overlap_chunks; /* pieces in which a product and the tensor-parallel collective next
-                                  to it are pipelined; 1: the collective is exposed whole */
+    double misaligned_factor;  /* what products take whose width or depth on a GPU is no multiple of
+                                  64, in the time of their neighbours; 0 counts as 1 */
+    double contention_share;   /* of a collective that runs behind kernels, timed as inside a node:
+                                  what these lose to it (processors, memory, power) */
+    double tensor_overlap_chunks; /* pieces in which a product and the tensor-parallel collective
+                                     next to it are pipelined, at least 1: the part of the shorter
+                                     that is exposed is 1 / chunks */
     double jitter_per_doubling; /* a step is longer by this share for every doubling of the GPUs
                                    beyond 8 */
 };
@@ -127,6 +132,8 @@ struct training_plan {
                                    dropped, a pipeline keeps them until the end of a step */
     bool prefetch;              /* ZeRO-3: the next block is gathered while one computes */
     enum training_reduction reduction;
+    double gradient_bytes; /* of a gradient's element while it is reduced (4: added up in fp32); 0:
+                              as wide as weights */
     bool overlap_reduction; /* gradients are reduced behind the backward, not after it */
     bool overlap_update;    /* ZeRO-1 and 2: new weights are gathered behind the next forward */
 

@@ -25,10 +25,16 @@ struct validation_kind {
 
 extern const struct validation_kind validation_parameters;
 extern const struct validation_kind validation_kernels;
+extern const struct validation_kind validation_training;
 
 /* Reads a CSV file into the arena of the validation. */
 enum rlhfsim_status validation_read_table(struct validation_run *run, const char *path,
                                           struct csv_table *table);
+
+/* The same into any arena. */
+enum rlhfsim_status validation_read_csv(struct base_arena *arena, const char *path,
+                                        struct rlhfsim_diagnostics *diagnostics,
+                                        struct csv_table *table);
 
 #define VALIDATION_NO_COLUMN SIZE_MAX
 /* Where a column of that name stands; VALIDATION_NO_COLUMN where there is none. */

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static const struct validation_kind *const kinds[] = {&validation_parameters, &validation_kernels};
+static const struct validation_kind *const kinds[] = {&validation_parameters, &validation_kernels,
+                                                      &validation_training};
 
 const char *rlhfsim_validation_kind(size_t index) {
     return index < sizeof kinds / sizeof *kinds ? kinds[index]->name : NULL;
@@ -20,23 +21,28 @@ static const struct validation_kind *find_kind(const char *name) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-enum rlhfsim_status validation_read_table(struct validation_run *run, const char *path,
-                                          struct csv_table *table) {
+enum rlhfsim_status validation_read_csv(struct base_arena *arena, const char *path,
+                                        struct rlhfsim_diagnostics *diagnostics,
+                                        struct csv_table *table) {
     struct base_file file;
-    struct base_arena *arena = &run->validation->arena;
     const char *kept = base_arena_text(arena, path, strlen(path));
     *table = (struct csv_table){0};
     if (kept == NULL)
         return RLHFSIM_NO_MEMORY;
-    enum rlhfsim_status status = base_file_read(kept, run->diagnostics, &file);
+    enum rlhfsim_status status = base_file_read(kept, diagnostics, &file);
     if (status != RLHFSIM_OK)
         return status;
-    status = csv_table_read(arena, kept, file.text, file.length, run->diagnostics, table);
+    status = csv_table_read(arena, kept, file.text, file.length, diagnostics, table);
     base_file_release(&file);
     if (status == RLHFSIM_OK && table->header == NULL)
-        return rlhfsim_diagnostics_add(run->diagnostics, RLHFSIM_INVALID, path, 0, 0,
+        return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, path, 0, 0,
                                        "expected a CSV table, with a header line");
     return status;
+}
+
+enum rlhfsim_status validation_read_table(struct validation_run *run, const char *path,
+                                          struct csv_table *table) {
+    return validation_read_csv(&run->validation->arena, path, run->diagnostics, table);
 }
 
 size_t validation_column(const struct csv_table *table, const char *name) {

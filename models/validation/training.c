@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/*
+ * Training steps: tables with the columns of training_cells.c. Each row is a plan on a machine
+ * (training_rows.h), timed as any scenario's training step is; what software adds is in
+ * training.csv of the catalog, by GPU generation and family of software.
+ */
+
+#include "models/validation/kind.h"
+#include "models/validation/training_forecast.h"
+#include "models/validation/training_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct validation_metric metric = {"step_s", true};
+
+struct reading {
+    struct validation_run *run;
+    struct training_columns columns;
+};
+
+static enum rlhfsim_status add_row(struct reading *reading, const struct csv_row *cells) {
+    struct rlhfsim_validation *validation = reading->run->validation;
+    struct training_cells stated;
+    struct training_row row;
+    char name[256];
+    training_cells_read(&reading->columns, cells, &stated);
+    training_row_read(reading->run->catalog, &stated, &row);
+    training_row_name(&stated, name, sizeof name);
+    struct validation_case added = {
+        .source = validation_source_name(validation, stated.text[TRAINING_SOURCE_TEXT]),
+        .name = base_arena_text(&validation->arena, name, strlen(name)),
+        .metric = isnan(row.measured_s) ? NULL : &metric,
+        .measured = row.measured_s};
+    if (added.source == NULL || added.name == NULL)
+        return RLHFSIM_NO_MEMORY;
+    if (row.reason[0] == '\0') {
+        training_forecast_software(reading->run->catalog, &row);
+        added.forecast = training_forecast_s(&row);
+        added.provenance = training_forecast_provenance(&row);
+    } else {
+        const char *reason = isnan(row.measured_s) ? "no measured value" : row.reason;
+        added.skipped = base_arena_text(&validation->arena, reason, strlen(reason));
+        if (added.skipped == NULL)
+            return RLHFSIM_NO_MEMORY;
+    }
+    return validation_add(validation, &added) ? RLHFSIM_OK : RLHFSIM_NO_MEMORY;
+}
+
+static enum rlhfsim_status read_steps(struct validation_run *run, const char *path) {
+    struct reading reading = {.run = run};
+    struct csv_table table;
+    enum rlhfsim_status status = validation_read_table(run, path, &table);
+    if (status == RLHFSIM_OK)
+        status = training_columns_find(&table, path, run->diagnostics, &reading.columns);
+    for (const struct csv_row *row = table.rows; row != NULL && status == RLHFSIM_OK;
+         row = row->next)
+        status = add_row(&reading, row);
+    return status;
+}
+
+const struct validation_kind validation_training = {"training", read_steps};
