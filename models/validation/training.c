@@ -38,7 +38,9 @@ static enum rlhfsim_status add_row(struct reading *reading, const struct csv_row
     if (row.reason[0] == '\0') {
         training_forecast_software(reading->run->catalog, &row);
         added.forecast = training_forecast_s(&row);
-        added.provenance = training_forecast_provenance(&row);
+        if (isnan(added.forecast))
+            return RLHFSIM_NO_MEMORY;
+        added.provenance = training_forecast_provenance(reading->run->catalog, &row);
     } else {
         const char *reason = isnan(row.measured_s) ? "no measured value" : row.reason;
         added.skipped = base_arena_text(&validation->arena, reason, strlen(reason));

@@ -6,6 +6,7 @@
 #include "models/training/step.h"
 
 #include <math.h>
+#include <string.h>
 
 void training_forecast_software(const struct catalog *catalog, struct training_row *row) {
     size_t count = 0;
@@ -13,29 +14,14 @@ void training_forecast_software(const struct catalog *catalog, struct training_r
     training_coefficients_apply(rows, count, &row->scope, &row->plan.software);
 }
 
-/* Seconds of a step of `count` equal micro-batches; NAN without memory. */
-static double step_s(const struct training_row *row, const struct llm_batch *batch, int64_t count) {
-    struct training_work work = {batch, (size_t)count, true};
-    struct training_step step;
-    if (training_step(&row->plan, &work, &step) != SIM_OK)
-        return (double)NAN;
-    return step.total_s;
-}
-
-/* A pipeline that is full repeats itself with every round of pp equal micro-batches, so that its
- * time is linear in the rounds: two short steps give any long one. */
-#define FULL_ROUNDS 2
-
 double training_forecast_s(const struct training_row *row) {
     double sequences = row->microbatch_sequences, tokens = sequences * row->sequence_tokens;
     struct llm_batch batch = {sequences, tokens,
                               sequences * llm_causal_pairs(row->sequence_tokens, 0.0), tokens};
-    int64_t round = row->plan.pp, rounds = row->microbatches / round;
-    if (rounds <= FULL_ROUNDS + 1)
-        return step_s(row, &batch, row->microbatches);
-    int64_t few = row->microbatches - (rounds - FULL_ROUNDS) * round;
-    double first_s = step_s(row, &batch, few), second_s = step_s(row, &batch, few + round);
-    return first_s + (double)(rounds - FULL_ROUNDS) * (second_s - first_s);
+    struct training_work work = {&batch, (size_t)row->microbatches, true};
+    struct training_step step;
+    bool made = training_step(&row->plan, &work, &step) == SIM_OK;
+    return made ? step.total_s : (double)NAN;
 }
 
 /* A micro-batch on one stage, and what it takes longer when gradients are reduced with it. */
@@ -71,7 +57,22 @@ double training_forecast_quick_s(const struct training_row *row) {
            optimizer.total_s;
 }
 
-const char *training_forecast_provenance(const struct training_row *row) {
-    (void)row;
-    return "interpolated";
+/* Whether a coefficient was fitted to steps of the family and of the generation of GPUs. */
+static bool is_calibrated(const struct training_coefficient_row *rows, size_t count,
+                          const struct training_row *row, const char *word) {
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].fitted && strstr(rows[i].scope, word) != NULL &&
+            training_scope_fits(rows[i].scope, &row->scope))
+            return true;
+    return false;
+}
+
+const char *training_forecast_provenance(const struct catalog *catalog,
+                                         const struct training_row *row) {
+    size_t count = 0;
+    const struct training_coefficient_row *rows = catalog_coefficients(catalog, &count);
+    const char *generation = training_generation(row->cluster.gpu.name);
+    bool known = *generation != '\0' && is_calibrated(rows, count, row, generation) &&
+                 is_calibrated(rows, count, row, row->family);
+    return known ? "interpolated" : "extrapolated";
 }

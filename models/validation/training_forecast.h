@@ -9,7 +9,7 @@
 /* Software's share of the row's plan, from the catalog's coefficients. */
 void training_forecast_software(const struct catalog *catalog, struct training_row *row);
 
-/* Of a row without a reason to skip. */
+/* Of a row without a reason to skip; NAN without memory. */
 double training_forecast_s(const struct training_row *row);
 
 /* The same in closed form, for derivatives: every micro-batch takes as long as the busiest stage,
@@ -17,8 +17,9 @@ double training_forecast_s(const struct training_row *row);
  * off where stages differ. */
 double training_forecast_quick_s(const struct training_row *row);
 
-/* "interpolated" where the row's family and generation of GPUs are among the catalog's
- * coefficients, else "extrapolated". */
-const char *training_forecast_provenance(const struct training_row *row);
+/* "interpolated" where coefficients of the row's family and of its generation of GPUs were fitted,
+ * else "extrapolated". */
+const char *training_forecast_provenance(const struct catalog *catalog,
+                                         const struct training_row *row);
 
 #endif
