@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const struct training_scope hopper = {
-    "H100-SXM5-80GB",      "fsdp",       TRAINING_ATTENTION_FLASH_2,
-    TRAINING_FUSION_EAGER, HARDWARE_FP8, false};
+    "H100-SXM5-80GB", "fsdp", TRAINING_ATTENTION_FLASH_2, TRAINING_FUSION_EAGER,
+    HARDWARE_FP8,     false,  "rowwise async_tp"};
 
 START_TEST(scopes_fit_word_by_word) {
     static const struct {
@@ -14,6 +14,7 @@ START_TEST(scopes_fit_word_by_word) {
         bool fits;
     } scopes[] = {{"all", true},          {"Hopper", true},        {"H100", true},
                   {"fsdp", true},         {"flash_2", true},       {"eager", true},
+                  {"rowwise", true},      {"async_tp@fsdp", true}, {"async", false},
                   {"fp8", true},          {"dense", true},         {"H100@fp8@fsdp", true},
                   {"Hopper@bf16", false}, {"Ampere", false},       {"H100-SXM5-80GB", false},
                   {"H10", false},         {"H1000", false},        {"fsd", false},

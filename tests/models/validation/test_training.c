@@ -23,8 +23,9 @@ static struct rlhfsim_validation *validate(const char *path) {
     const struct rlhfsim_validation_options options = {.catalog_directory = "scenarios/catalog"};
     struct rlhfsim_validation *validation = NULL;
     struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
-    ck_assert_int_eq(rlhfsim_validation_run("training", &path, 1, &options, diagnostics, &validation),
-                     RLHFSIM_OK);
+    ck_assert_int_eq(
+        rlhfsim_validation_run("training", &path, 1, &options, diagnostics, &validation),
+        RLHFSIM_OK);
     rlhfsim_diagnostics_free(diagnostics);
     return validation;
 }
@@ -74,13 +75,17 @@ static int compare(const void *a, const void *b) {
 static double quantile(const struct errors_of_kind *kind, double p) {
     double place = p * (double)(kind->count - 1);
     size_t below = (size_t)place, above = below + 1 < kind->count ? below + 1 : below;
-    return kind->errors[below] + (place - (double)below) * (kind->errors[above] - kind->errors[below]);
+    return kind->errors[below] +
+           (place - (double)below) * (kind->errors[above] - kind->errors[below]);
 }
 
 /* Whether a row states all that a step needs, and a measured one. */
 static bool states_all(const struct training_cells *cells) {
-    static const enum training_number needed[] = {TRAINING_NUM_GPUS, TRAINING_SEQ_LEN, TRAINING_TP,
-                                                  TRAINING_PP,       TRAINING_GLOBAL_BATCH_TOKENS,
+    static const enum training_number needed[] = {TRAINING_NUM_GPUS,
+                                                  TRAINING_SEQ_LEN,
+                                                  TRAINING_TP,
+                                                  TRAINING_PP,
+                                                  TRAINING_GLOBAL_BATCH_TOKENS,
                                                   TRAINING_MICROBATCH};
     char lacking[128];
     bool derived;
@@ -120,7 +125,7 @@ START_TEST(the_shared_table) {
         if (!forecast)
             continue;
         training_forecast_software(catalog, &row);
-        struct errors_of_kind *kind = row.plan.lora_rank > 0           ? &adapters
+        struct errors_of_kind *kind = row.plan.lora_rank > 0         ? &adapters
                                       : row.architecture.experts > 0 ? &experts
                                                                      : &dense;
         kind->errors[kind->count++] = fabs(training_forecast_s(&row) / row.measured_s - 1.0);
