@@ -8,7 +8,9 @@
  * by which command and how far off it is. The same input gives the same bytes.
  *
  * Kinds: "kernels" reads tables of kernel times (validation.h, kind "kernels") and makes
- * kernels.csv.
+ * kernels.csv. "training" reads tables of training steps (kind "training") and makes training.csv:
+ * the coefficients of the catalog that are free, fitted to the steps of dense models; lines are by
+ * table, with the errors when that table, or its project, is left out.
  */
 
 #include <rlhfsim/diagnostics.h>
@@ -44,8 +46,9 @@ struct rlhfsim_calibration_line {
     const char *from;    /* whose coefficients these are; NULL: its own */
     size_t points;
     double median_error, p90_error;
-    double held_out_median_error, held_out_p90_error; /* of points whose shapes were left out of the
-                                                         fit, five times; NAN for `from` */
+    double held_out_median_error, held_out_p90_error; /* of points that were left out of the fit
+                                                         (their shapes, their table); NAN where
+                                                         none were */
 };
 
 /* By index; false past the last one. Lines with `from` say what a GPU would have without points of
