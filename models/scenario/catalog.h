@@ -120,8 +120,8 @@ enum catalog_kind {
     CATALOG_ALIASES,
     CATALOG_ATTENTION, /* rates of attention kernels by generation of GPUs */
     CATALOG_KERNELS,   /* "GPU/KERNEL"; catalog_kernels.h has what they are for */
-    CATALOG_TRAINING, /* coefficients of the training step, see training/coefficients.h */
-    CATALOG_TRAINERS, /* what software and machine a published table of step times is from */
+    CATALOG_TRAINING,  /* coefficients of the training step, see training/coefficients.h */
+    CATALOG_TRAINERS,  /* what software and machine a published table of step times is from */
     CATALOG_KIND_COUNT
 };
 

@@ -120,7 +120,7 @@ static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TE
 static const struct column training_columns[TRAINING_COLUMNS] = {{"coefficient", TEXT(47)},
                                                                  {"scope", TEXT(63)},
                                                                  {"value", ABOVE(0, LARGE)},
-    {"start", ABOVE(0, LARGE)},
+                                                                 {"start", ABOVE(0, LARGE)},
                                                                  {"unit", TEXT(31)},
                                                                  {"fitted", BOOLEAN},
                                                                  {"meaning", TEXT(1023)},

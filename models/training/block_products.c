@@ -206,8 +206,8 @@ static double unpack_s(const struct training_plan *plan, const struct linear *li
 static double linear_forward_s(const struct training_plan *plan, const struct linear *linear) {
     const struct training_shape *s = &linear->shape;
     return misaligned(plan, s->n, s->k) * product_s(plan, linear->precision, *s) +
-           cast_s(plan, linear, s->groups * s->m * s->k) + weight_cast_s(plan, linear, false) + unpack_s(plan, linear) +
-           training_adapters_forward_s(plan, *s, linear->adapters);
+           cast_s(plan, linear, s->groups * s->m * s->k) + weight_cast_s(plan, linear, false) +
+           unpack_s(plan, linear) + training_adapters_forward_s(plan, *s, linear->adapters);
 }
 
 static double linear_backward_s(const struct training_plan *plan, const struct linear *linear) {

@@ -268,9 +268,8 @@ double training_renew_block_s(const struct training_plan *plan,
 static struct parts reduced_of(const struct training_plan *plan,
                                const struct training_segment *segment) {
     struct parts parts = gradients_of(plan, segment);
-    double wider = plan->gradient_bytes > 0.0
-                       ? plan->gradient_bytes / training_element_bytes(plan)
-                       : 1.0;
+    double wider =
+        plan->gradient_bytes > 0.0 ? plan->gradient_bytes / training_element_bytes(plan) : 1.0;
     return (struct parts){wider * parts.dense, wider * parts.expert};
 }
 

@@ -111,7 +111,8 @@ static double context_beside(const struct training_plan *plan, const struct llm_
     if (plan->context == TRAINING_CONTEXT_ULYSSES)
         return exchange_s;
     double behind_s = attention_s * (double)(plan->cp - 1) / (double)plan->cp;
-    return fmax(0.0, exchange_s - behind_s) + contention_s(plan, training_context_bytes(plan, batch, backward), exchange_s, behind_s);
+    return fmax(0.0, exchange_s - behind_s) +
+           contention_s(plan, training_context_bytes(plan, batch, backward), exchange_s, behind_s);
 }
 
 static void add_waits(const struct training_plan *plan, const struct llm_batch *batch,
@@ -249,8 +250,7 @@ static void chain_add(const struct training_plan *plan, const struct training_di
         stage.compute_s += stage.reduce_s;
         stage.reduce_s = 0.0;
     }
-    stage.compute_s +=
-        contention_s(plan, data, stage.gather_s + stage.reduce_s, stage.compute_s);
+    stage.compute_s += contention_s(plan, data, stage.gather_s + stage.reduce_s, stage.compute_s);
     chain->gathers = chain->gathers || stage.gather_s > 0.0;
     chain->stages[chain->count++] = stage;
 }

@@ -87,8 +87,8 @@ struct training_software {
     double tensor_overlap_chunks; /* pieces in which a product and the tensor-parallel collective
                                      next to it are pipelined, at least 1: the part of the shorter
                                      that is exposed is 1 / chunks */
-    double jitter_per_doubling; /* a step is longer by this share for every doubling of the GPUs
-                                   beyond 8 */
+    double jitter_per_doubling;   /* a step is longer by this share for every doubling of the GPUs
+                                     beyond 8 */
 };
 
 /* Rates of an attention kernel as shares of the forward rate that the GPU's law has for long
@@ -132,8 +132,8 @@ struct training_plan {
                                    dropped, a pipeline keeps them until the end of a step */
     bool prefetch;              /* ZeRO-3: the next block is gathered while one computes */
     enum training_reduction reduction;
-    double gradient_bytes; /* of a gradient's element while it is reduced (4: added up in fp32); 0:
-                              as wide as weights */
+    double gradient_bytes;  /* of a gradient's element while it is reduced (4: added up in fp32); 0:
+                               as wide as weights */
     bool overlap_reduction; /* gradients are reduced behind the backward, not after it */
     bool overlap_update;    /* ZeRO-1 and 2: new weights are gathered behind the next forward */
 

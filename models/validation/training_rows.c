@@ -2,6 +2,7 @@
 #include "models/validation/training_rows.h"
 
 #include "models/base/text.h"
+#include "models/validation/training_forecast.h"
 #include "models/validation/training_words.h"
 
 #include <math.h>
@@ -109,7 +110,7 @@ static bool check_shape(struct training_row *row) {
     struct training_plan *plan = &row->plan;
     if (a->heads % plan->tp != 0 || a->heads < plan->tp)
         return skip(row, "tp does not divide the model's heads");
-    if (plan->pp * plan->vpp > a->layers + 2)
+    if ((int64_t)plan->pp * plan->vpp > a->layers + 2)
         return skip(row, "pp x vpp is above the model's layers");
     if (plan->ep > 1 && (a->experts == 0 || a->experts % plan->ep != 0))
         return skip(row, "ep does not divide the model's experts");
@@ -158,6 +159,10 @@ static void measure_by_batch(const struct training_cells *cells, struct training
     row->derived = true;
 }
 
+/* A pipeline is played in nanoseconds of 63 bits, and software makes nothing a thousand times
+ * longer. */
+#define LONGEST_S 1e6
+
 /* ---- the row --------------------------------------------------------------------------------- */
 
 static bool check_stated(const struct training_cells *cells, const struct catalog_trainer *trainer,
@@ -205,6 +210,8 @@ void training_row_read(const struct catalog *catalog, const struct training_cell
     measure_by_batch(cells, row);
     if (isnan(row->measured_s))
         (void)skip(row, "no measured value");
+    else if (!(training_forecast_quick_s(row) < LONGEST_S))
+        (void)skip(row, "the step would take longer than %.0f s", LONGEST_S);
 }
 
 void training_row_name(const struct training_cells *cells, char *buffer, size_t size) {

@@ -17,6 +17,8 @@
 
 #include "models/validation/training_shape.h"
 
+#include "models/base/text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,30 +120,24 @@ static int64_t prototype_heads(const char *notes, int64_t width) {
     return width == BLOOM_WIDTH ? BLOOM_WIDE_HEADS : BLOOM_HEADS;
 }
 
-static bool prototype(const struct training_cells *cells, struct llm_architecture *architecture,
-                      char reason[TRAINING_REASON_SIZE]) {
-    const char *notes = cells->text[TRAINING_NOTE_TEXT];
-    double size = cells->number[TRAINING_PARAMS];
-    int64_t stages = isnan(cells->number[TRAINING_PP]) ? 1 : (int64_t)cells->number[TRAINING_PP];
-    int64_t width = number_behind(notes, "; NHIDDEN="), layers = number_behind(notes, "layers=");
-    if (isnan(size)) {
-        (void)snprintf(reason, TRAINING_REASON_SIZE, "not stated: params (of a prototype)");
-        return false;
+/* Width and depth; false where they are not known. */
+static bool prototype_size(const char *notes, double size, int64_t stages, int64_t *width,
+                           int64_t *layers) {
+    *width = number_behind(notes, "; NHIDDEN=");
+    *layers = number_behind(notes, "layers=");
+    if (*layers > 0 && *width == 0)
+        *width = last_number_behind(notes, "HIDDEN=");
+    if (*layers == 0 && !find_pair(notes, size, width, layers)) {
+        *width = *width > 0 ? *width : BLOOM_WIDTH;
+        *layers = fit_layers((double)*width, size, stages);
     }
-    if (layers > 0 && width == 0)
-        width = last_number_behind(notes, "HIDDEN=");
-    if (layers == 0 && !find_pair(notes, size, &width, &layers)) {
-        width = width > 0 ? width : BLOOM_WIDTH;
-        layers = fit_layers((double)width, size, stages);
-    }
-    int64_t heads = width == 0 ? 0 : prototype_heads(notes, width);
-    if (heads == 0 || width % heads != 0 ||
-        distance((double)width, (double)layers, size) > 2.0 * SIZE_TOLERANCE) {
-        (void)snprintf(reason, TRAINING_REASON_SIZE,
-                       "the notes have no width and depth of the prototype's size");
-        return false;
-    }
-    *architecture = (struct llm_architecture){.layers = layers,
+    return *width > 0 && distance((double)*width, (double)*layers, size) <= 2.0 * SIZE_TOLERANCE;
+}
+
+static void fill_prototype(const char *name, int64_t width, int64_t layers, int64_t heads,
+                           struct llm_architecture *architecture) {
+    *architecture = (struct llm_architecture){.family = "bloom",
+                                              .layers = layers,
                                               .hidden = width,
                                               .heads = heads,
                                               .kv_heads = heads,
@@ -155,9 +151,26 @@ static bool prototype(const struct training_cells *cells, struct llm_architectur
                                               .ffn_bias = true,
                                               .norm = LLM_NORM_LAYER,
                                               .embedding_norm = true};
-    (void)snprintf(architecture->name, sizeof architecture->name, "%.60s",
-                   cells->text[TRAINING_MODEL]);
-    (void)snprintf(architecture->family, sizeof architecture->family, "bloom");
+    base_text_copy(architecture->name, sizeof architecture->name, name);
+}
+
+static bool prototype(const struct training_cells *cells, struct llm_architecture *architecture,
+                      char reason[TRAINING_REASON_SIZE]) {
+    const char *notes = cells->text[TRAINING_NOTE_TEXT];
+    double size = cells->number[TRAINING_PARAMS], pp = cells->number[TRAINING_PP];
+    int64_t width, layers, heads = 0;
+    if (isnan(size)) {
+        (void)snprintf(reason, TRAINING_REASON_SIZE, "not stated: params (of a prototype)");
+        return false;
+    }
+    if (prototype_size(notes, size, isnan(pp) ? 1 : (int64_t)pp, &width, &layers))
+        heads = prototype_heads(notes, width);
+    if (heads == 0 || width % heads != 0) {
+        (void)snprintf(reason, TRAINING_REASON_SIZE,
+                       "the notes have no width and depth of the prototype's size");
+        return false;
+    }
+    fill_prototype(cells->text[TRAINING_MODEL], width, layers, heads, architecture);
     return true;
 }
 
