@@ -43,12 +43,13 @@ static bool make_room(struct reading *reading) {
     return true;
 }
 
-/* The table that a `source` cell names: up to "@" or the first "/" behind the project. */
+/* The table that a `source` cell names: what is behind the project up to a "/", "@" or "(". */
 static const char *table_name(struct base_arena *arena, const char *cell) {
-    size_t project = strcspn(cell, " @");
-    size_t length = project;
-    if (cell[project] == ' ')
-        length += 1 + strcspn(cell + project + 1, "/@ ");
+    size_t length = strcspn(cell, " @");
+    if (cell[length] == ' ')
+        length += 1 + strcspn(cell + length + 1, "/@(");
+    while (length > 0 && cell[length - 1] == ' ')
+        length--;
     return base_arena_text(arena, cell, length);
 }
 

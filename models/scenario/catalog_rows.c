@@ -202,6 +202,7 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
         .tensor_overlap_chunks = 1,
         .microbatch_host_s = number[FRAMEWORK_MICROBATCH_HOST_MS] * MILLI,
         .optimizer_host_s = number[FRAMEWORK_OPTIMIZER_HOST_MS] * MILLI};
+    COPY(framework->family, row->text[FRAMEWORK_FAMILY]);
     framework->step_host_s = number[FRAMEWORK_STEP_HOST_S];
     framework->iteration_host_s = number[FRAMEWORK_ITERATION_HOST_MS] * MILLI;
     framework->sequence_host_s = number[FRAMEWORK_SEQUENCE_HOST_US] * MICRO;

@@ -110,6 +110,7 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"fragmentation_fraction", NUMBER(0, 1)},
     {"drop_last_prompts", BOOLEAN, .optional = true, ELSE("no")},
     {"drop_last_pairs", BOOLEAN, .optional = true, ELSE("no")},
+    {"family", .type = COLUMN_NOTE, .optional = true, ELSE("")},
     ORIGIN};
 
 static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TEXT(31)},

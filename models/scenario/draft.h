@@ -34,6 +34,7 @@ void scenario_resolve_algorithm(struct scenario_draft *draft); /* and keys it ha
 void scenario_resolve_framework(struct scenario_draft *draft);
 void scenario_resolve_cluster(struct scenario_draft *draft);
 void scenario_resolve_attention(struct scenario_draft *draft); /* the kernel's rates on the GPU */
+void scenario_resolve_software(struct scenario_draft *draft);  /* the framework's family */
 void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL term */
 void scenario_resolve_lengths(struct scenario_draft *draft);
 void scenario_resolve_prices(struct scenario_draft *draft);
