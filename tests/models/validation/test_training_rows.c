@@ -266,7 +266,7 @@ START_TEST(reasons) {
          "global_batch_tokens is not a whole number of micro-batches on every rank"},
         {"s,Llama 3.1 8b,H100,16,8192,73728,1,1,8,,,,,2,bf16,,,1,,",
          "global_batch_tokens is not a whole number of micro-batches on every rank"},
-        {"s,Llama 3.1 8b,H100,16,1000000000000,1000000000000,1,1,2,,,8,,,bf16,,,1,,",
+        {"s,Llama 3.1 8b,H100,16,100000000000,800000000000,1,1,2,,,8,,,bf16,,,1,,",
          "the step would take longer than 1000000 s"},
         {"s,Llama 3.1 8b,H100,16,8192,819200000000,1,1,2,,,8,,,bf16,,,1,,",
          "the step would take longer than 1000000 s"},
