@@ -42,6 +42,12 @@ static const struct shown shown[RLHFSIM_CATALOG_KINDS][COLUMNS_SHOWN] = {
                                     {"weight_sync", "weight sync"},
                                     {"provenance", "provenance"}},
     [RLHFSIM_CATALOG_LENGTHS] = {{"keys", "keys"}, {"meaning", "meaning"}},
+    [RLHFSIM_CATALOG_FABRICS] = {{"use", "use"},
+                                 {"efficiency", "ring share"},
+                                 {"latency_us", "step us"},
+                                 {"start_us", "start us"},
+                                 {"uncertainty_percent", "uncertainty %"},
+                                 {"provenance", "provenance"}},
 };
 
 static size_t row_count(const struct rlhfsim_catalog *catalog, enum rlhfsim_catalog_kind kind) {

@@ -37,11 +37,12 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
     "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
-    "and computed_params)."
+    "and computed_params), collectives (sweeps as nccl-tests prints them)."
     "\v"
     "Examples:\n"
     "  rlhfsim validate parameters models.csv\n"
     "  rlhfsim validate parameters models.csv --out errors --json\n"
+    "  rlhfsim validate collectives sweeps.csv\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
     "failed (files, memory).";
@@ -73,7 +74,8 @@ static error_t add_argument(struct validate *validate, const char *argument) {
     validate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_usage(validate->program, "unknown kind '%s'; expected parameters", argument);
+    diagnose_usage(validate->program, "unknown kind '%s'; expected parameters or collectives",
+                   argument);
     return EINVAL;
 }
 

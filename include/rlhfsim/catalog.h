@@ -3,7 +3,7 @@
 #define RLHFSIM_CATALOG_H
 
 /*
- * What the simulator knows: GPUs, nodes, models, prices and frameworks from CSV files, each row
+ * What the simulator knows: GPUs, nodes, models, prices, frameworks and fabrics from CSV files, each row
  * with its source, and what is built in: algorithms, mechanisms of weight sync, laws of lengths.
  * Every kind is a table of named rows and columns with units.
  */
@@ -22,10 +22,12 @@ enum rlhfsim_catalog_kind {
     RLHFSIM_CATALOG_WEIGHT_SYNC,
     RLHFSIM_CATALOG_FRAMEWORKS,
     RLHFSIM_CATALOG_LENGTHS,
+    RLHFSIM_CATALOG_FABRICS,
     RLHFSIM_CATALOG_KINDS
 };
 
-/* "gpus", "nodes", "models", "prices", "algorithms", "weight-sync", "frameworks", "lengths". */
+/* "gpus", "nodes", "models", "prices", "algorithms", "weight-sync", "frameworks", "lengths",
+ * "fabrics". */
 RLHFSIM_API const char *rlhfsim_catalog_kind_name(enum rlhfsim_catalog_kind kind);
 
 struct rlhfsim_catalog_column {

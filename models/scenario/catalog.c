@@ -6,6 +6,7 @@
 #include "models/base/text.h"
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/csv_table.h"
+#include "models/scenario/node_fabric.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,19 @@ static enum rlhfsim_status read_file(struct load *load) {
     return status;
 }
 
+/* The fabrics of all nodes, which a later directory may have changed. */
+static enum rlhfsim_status fill_fabrics(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (struct record *record = load->catalog->records[CATALOG_NODES]; record != NULL;
+         record = record->next) {
+        struct catalog_node_row *item = record->item;
+        struct column_row row = record->row;
+        if (!node_fabric_fill(load->catalog, &row, &item->node, load->diagnostics))
+            worst = RLHFSIM_INVALID;
+    }
+    return worst;
+}
+
 /* A node without its GPU could not be used, and who wrote the row wants to know. */
 static enum rlhfsim_status check_nodes(struct load *load) {
     enum rlhfsim_status worst = RLHFSIM_OK;
@@ -200,7 +214,7 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         load.file = join_path(&catalog->arena, directory, catalog_file_name(load.kind));
         if (load.file == NULL)
             return RLHFSIM_NO_MEMORY;
-        bool optional = !complete || load.kind == CATALOG_ALIASES;
+        bool optional = !complete || load.kind == CATALOG_ALIASES || load.kind == CATALOG_FABRICS;
         if (optional && !base_file_exists(load.file))
             continue;
         files++;
@@ -209,8 +223,11 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
     if (files == 0)
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
-                                       "models.csv, prices.csv, frameworks.csv or aliases.csv");
-    return status == RLHFSIM_OK ? graver(check_nodes(&load), check_aliases(&load)) : status;
+                                       "models.csv, prices.csv, frameworks.csv, fabrics.csv or "
+                                       "aliases.csv");
+    if (status != RLHFSIM_OK)
+        return status;
+    return graver(graver(check_nodes(&load), fill_fabrics(&load)), check_aliases(&load));
 }
 
 uint64_t catalog_fingerprint(const struct catalog *catalog) {
@@ -277,6 +294,10 @@ const struct llm_architecture *catalog_model(const struct catalog *catalog, cons
 
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name) {
     return find_item(catalog, CATALOG_FRAMEWORKS, name);
+}
+
+const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_FABRICS, name);
 }
 
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,

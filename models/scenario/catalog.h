@@ -3,12 +3,12 @@
 #define MODELS_SCENARIO_CATALOG_H
 
 /*
- * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, aliases), each
- * row with its source. Several directories may be loaded; a later row replaces an earlier one of
- * its name. A name that no row has exactly is looked for without regard to case, spaces, '-', '_'
- * and an owner in front, then among the aliases; prices are matched exactly. The nearest known name
- * is offered when there is no match. columns.c has the columns of each file; units of the files
- * become SI here.
+ * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, fabrics,
+ * aliases), each row with its source. Several directories may be loaded; a later row replaces an
+ * earlier one of its name. A name that no row has exactly is looked for without regard to case,
+ * spaces, '-', '_' and an owner in front, then among the aliases; prices are matched exactly. The
+ * nearest known name is offered when there is no match. columns.c has the columns of each file;
+ * units of the files become SI here.
  */
 
 #include "models/cost/ledger.h"
@@ -36,6 +36,18 @@ struct catalog_framework {
     bool drop_last_pairs;          /* offline, likewise */
 };
 
+/* A row of fabrics.csv: `fabric` and, beside it, the figures that a node may give itself. */
+struct catalog_fabric {
+    struct hardware_fabric fabric;
+    enum catalog_fabric_use {
+        CATALOG_FABRIC_INSIDE,  /* joins the GPUs of a domain */
+        CATALOG_FABRIC_BETWEEN, /* joins domains */
+        CATALOG_FABRIC_HOST     /* a way of calling: `start_s` only */
+    } use;
+    double efficiency, latency_s, start_s; /* NAN: not known */
+    char fitted_with[48]; /* the fabric whose coefficients these are; "": its own */
+};
+
 struct catalog_price {
     char provider[32], region[48], item[96], unit[32];
     double usd;
@@ -53,11 +65,10 @@ struct catalog;
 struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
-/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there is one,
- * aliases.csv of `directory`; a user's directory may lack some of them (`complete` false), but not
- * all. All errors are reported, with
- * the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails,
- * RLHFSIM_NO_MEMORY. */
+/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there are,
+ * fabrics.csv and aliases.csv of `directory`; a user's directory may lack some of them (`complete`
+ * false), but not all. All errors are reported, with the place of the cell: RLHFSIM_INVALID,
+ * RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
 
@@ -70,6 +81,7 @@ const struct hardware_node *catalog_node(const struct catalog *catalog, const ch
 const struct catalog_offer *catalog_node_offer(const struct catalog *catalog, const char *name);
 const struct llm_architecture *catalog_model(const struct catalog *catalog, const char *name);
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name);
+const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const char *name);
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
                                           const char *region, const char *item);
 
@@ -79,6 +91,7 @@ enum catalog_kind {
     CATALOG_MODELS,
     CATALOG_PRICES,
     CATALOG_FRAMEWORKS,
+    CATALOG_FABRICS,
     CATALOG_ALIASES,
     CATALOG_KIND_COUNT
 };

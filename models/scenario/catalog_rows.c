@@ -15,6 +15,7 @@
 #define MICRO 1e-6
 #define MILLI 1e-3
 #define BITS_PER_BYTE 8.0
+#define PERCENT 0.01
 
 #define COPY(field, text) base_text_copy((field), sizeof(field), (text))
 
@@ -62,6 +63,64 @@ static double known_or_zero(double number) {
     return isnan(number) ? 0.0 : number;
 }
 
+/* ---- fabrics --------------------------------------------------------------------------------- */
+
+static bool fabric_use(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                       enum catalog_fabric_use *use) {
+    static const char *const words[] = {"inside", "between", "host"};
+    char quoted[BASE_QUOTE_SIZE];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        *use = (enum catalog_fabric_use)i;
+        if (strcmp(words[i], row->text[FABRIC_USE]) == 0)
+            return true;
+    }
+    (void)tree_error(diagnostics, row->place[FABRIC_USE],
+                     "use is %s, expected one of inside, between, host",
+                     base_quote(row->text[FABRIC_USE], quoted));
+    return false;
+}
+
+static bool fill_fabric(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        void *item) {
+    struct catalog_fabric *result = item;
+    double known[FABRIC_COLUMNS];
+    for (size_t i = 0; i < FABRIC_COLUMNS; i++)
+        known[i] = known_or_zero(row->number[i]);
+    result->efficiency = row->number[FABRIC_EFFICIENCY];
+    result->latency_s = row->number[FABRIC_LATENCY_US] * MICRO;
+    result->start_s = row->number[FABRIC_START_US] * MICRO;
+    result->fabric = (struct hardware_fabric){
+        .ring_of_2 = known[FABRIC_RING_OF_2],
+        .ring_of_4 = known[FABRIC_RING_OF_4],
+        .own_copy = known[FABRIC_OWN_COPY],
+        .chunk_s = known[FABRIC_CHUNK_US] * MICRO,
+        .alltoall = known[FABRIC_ALLTOALL],
+        .alltoall_of_2 = known[FABRIC_ALLTOALL_OF_2],
+        .alltoall_of_4 = known[FABRIC_ALLTOALL_OF_4],
+        .alltoall_start_s = known[FABRIC_ALLTOALL_START_US] * MICRO,
+        .alltoall_loss = known[FABRIC_ALLTOALL_LOSS],
+        .switch_reduce = known[FABRIC_SWITCH_REDUCE],
+        .switch_chunk_s = known[FABRIC_SWITCH_CHUNK_US] * MICRO,
+        .switch_members = (int)known[FABRIC_SWITCH_MEMBERS],
+        .tree = known[FABRIC_TREE],
+        .tree_inside = known[FABRIC_TREE_INSIDE],
+        .pair_inside = known[FABRIC_PAIR_INSIDE],
+        .direct_start_s = known[FABRIC_DIRECT_START_US] * MICRO,
+        .direct = known[FABRIC_DIRECT],
+        .direct_of_2 = known[FABRIC_DIRECT_OF_2],
+        .direct_second_s = known[FABRIC_DIRECT_SECOND_US] * MICRO,
+        .uncertainty = known[FABRIC_UNCERTAINTY] * PERCENT,
+        .uncertainty_small = known[FABRIC_UNCERTAINTY_SMALL] * PERCENT,
+        .uncertainty_alltoall = known[FABRIC_UNCERTAINTY_ALLTOALL] * PERCENT,
+        .uncertainty_send = known[FABRIC_UNCERTAINTY_SEND] * PERCENT,
+    };
+    COPY(result->fabric.name, row->text[FABRIC_NAME]);
+    COPY(result->fitted_with, row->text[FABRIC_FITTED_WITH]);
+    return fabric_use(row, diagnostics, &result->use);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
 static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
                       void *item) {
     struct catalog_node_row *result = item;
@@ -70,6 +129,9 @@ static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *
     (void)diagnostics;
     COPY(node->name, row->text[NODE_NAME]);
     COPY(node->gpu, row->text[NODE_GPU]);
+    COPY(node->scaleup.name, row->text[NODE_SCALEUP_FABRIC]);
+    COPY(node->network.name, row->text[NODE_NETWORK_FABRIC]);
+    node->domain_gpus = (int)known_or_zero(number[NODE_DOMAIN_GPUS]);
     node->gpus = (int)number[NODE_GPUS];
     /* A room that is not known has nothing in it: who needs it is refused. */
     node->host_memory_bytes = known_or_zero(number[NODE_HOST_MEMORY_GIB]) * GIB;
@@ -235,6 +297,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_MODELS] = {sizeof(struct llm_architecture), MODEL_PROVENANCE, fill_model},
     [CATALOG_PRICES] = {sizeof(struct catalog_price), PRICE_PROVENANCE, fill_price},
     [CATALOG_FRAMEWORKS] = {sizeof(struct catalog_framework), FRAMEWORK_PROVENANCE, fill_framework},
+    [CATALOG_FABRICS] = {sizeof(struct catalog_fabric), FABRIC_PROVENANCE, fill_fabric},
     [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
 };
 

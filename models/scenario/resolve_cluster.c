@@ -4,6 +4,7 @@
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/draft.h"
 #include "models/scenario/inline_row.h"
+#include "models/scenario/node_fabric.h"
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
@@ -94,7 +95,8 @@ void scenario_resolve_cluster(struct scenario_draft *draft) {
     struct catalog_node_row row;
     if (!scenario_known(draft, KEY_CLUSTER_NODE) ||
         !find_row(draft, KEY_CLUSTER_NODE, CATALOG_NODES, &draft->node_row) ||
-        !catalog_row_fill(CATALOG_NODES, &draft->node_row, draft->diagnostics, &row))
+        !catalog_row_fill(CATALOG_NODES, &draft->node_row, draft->diagnostics, &row) ||
+        !node_fabric_fill(draft->catalog, &draft->node_row, &row.node, draft->diagnostics))
         return;
     scenario->cluster.node = row.node;
     draft->offer = row.offer;

@@ -14,6 +14,7 @@ static void setup(void) {
                                  "gpu,Eighty,G80,me\n"
                                  "node,Eighty,box,me\n"
                                  "gpu,Old One,G80,me\n");
+    fixture_write("fabrics.csv", fixture_fabrics);
     list = rlhfsim_diagnostics_new();
 }
 
