@@ -29,7 +29,8 @@ static const struct argp_option table[] = {
 
 static const char documentation[] =
     "Lists what the simulator knows, or shows one row with its units, sources and notes. KIND is "
-    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, lengths or fabrics; without "
+    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, lengths, fabrics or "
+    "weight-sync-rows; without "
     "it the "
     "kinds are listed. A NAME is found without regard to case, spaces, - and _."
     "\v"
@@ -101,7 +102,7 @@ static int refuse_kind(const struct request *request, const struct rlhfsim_catal
                               best);
     return diagnose_usage(program,
                           "unknown kind '%s', expected gpus, nodes, models, prices, algorithms, "
-                          "weight-sync, frameworks, lengths or fabrics",
+                          "weight-sync, frameworks, lengths, fabrics or weight-sync-rows",
                           request->kind);
 }
 

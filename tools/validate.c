@@ -37,7 +37,8 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
     "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
-    "and computed_params), collectives (sweeps as nccl-tests prints them)."
+    "and computed_params), collectives (sweeps as nccl-tests prints them), "
+    "weight-sync (times of weight syncs, or figures.csv of runs)."
     "\v"
     "Examples:\n"
     "  rlhfsim validate parameters models.csv\n"
@@ -74,7 +75,9 @@ static error_t add_argument(struct validate *validate, const char *argument) {
     validate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_usage(validate->program, "unknown kind '%s'; expected parameters or collectives",
+    diagnose_usage(validate->program,
+                   "unknown kind '%s'; expected parameters, collectives or "
+                   "weight-sync",
                    argument);
     return EINVAL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/calibration/collectives.h"
 
-#include "models/calibration/fit.h"
+#include "models/calibration/pattern_search.h"
 #include "models/validation/statistics.h"
 
 #include <math.h>
@@ -137,7 +137,7 @@ static double step_loss(void *subject) {
     for (size_t i = 0; i < step->fit->case_count; i++) {
         struct collective_case *c = &step->fit->cases[i];
         if (counts(step, c))
-            loss += fit_case_loss(forecast(step->fit, c), c->row.measured_s);
+            loss += search_case_loss(forecast(step->fit, c), c->row.measured_s);
     }
     return loss;
 }
@@ -190,7 +190,7 @@ static double *coefficient_at(struct catalog_fabric *fabric, size_t offset) {
 /* The coefficients that the fabric has: neither empty nor unknown. `base` is the fabric it starts
  * from, or NULL. */
 static size_t list_coefficients(struct catalog_fabric *fabric, struct catalog_fabric *base,
-                                struct fit_coefficient list[COEFFICIENTS]) {
+                                struct search_coefficient list[COEFFICIENTS]) {
     size_t count = 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         double *value = coefficient_at(fabric, places[i].offset);
@@ -200,9 +200,9 @@ static size_t list_coefficients(struct catalog_fabric *fabric, struct catalog_fa
         if (fabric->use == CATALOG_FABRIC_HOST)
             usual = USUAL_HOST_S;
         if (*value > 0.0)
-            list[count++] =
-                (struct fit_coefficient){value, based > 0.0 ? based : usual, places[i].lowest,
-                                         places[i].highest, based > 0.0 ? BASE_HOLD : USUAL_HOLD};
+            list[count++] = (struct search_coefficient){value, based > 0.0 ? based : usual,
+                                                        places[i].lowest, places[i].highest,
+                                                        based > 0.0 ? BASE_HOLD : USUAL_HOLD};
     }
     return count;
 }
@@ -218,13 +218,13 @@ static void fit_fabric(struct collective_fit *fit, size_t fabric) {
     struct calibration_fabric *fitted = &fit->fabrics[fabric];
     struct catalog_fabric *base = base_of(fit, fabric);
     struct step step = {fit, fabric, fitted->fabric.use};
-    struct fit_coefficient list[COEFFICIENTS];
+    struct search_coefficient list[COEFFICIENTS];
     fitted->rows = 0;
     for (size_t i = 0; i < fit->case_count; i++)
         fitted->rows += counts(&step, &fit->cases[i]) ? 1 : 0;
     size_t count = list_coefficients(&fitted->fabric, base, list);
     if (fitted->rows > 0)
-        (void)fit_minimise(list, count, step_loss, &step);
+        (void)search_minimise(list, count, step_loss, &step);
     else
         for (size_t i = 0; base != NULL && i < count; i++)
             *list[i].value = list[i].usual;

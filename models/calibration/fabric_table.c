@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/calibration/fabric_table.h"
 
+#include "models/calibration/table_text.h"
 #include "models/scenario/columns.h"
 
 #include <math.h>
@@ -11,29 +12,10 @@
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void write_text(FILE *stream, const char *text) {
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        (void)fputs(text, stream);
-        return;
-    }
-    (void)fputc('"', stream);
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '"')
-            (void)fputc('"', stream);
-        (void)fputc(*c, stream);
-    }
-    (void)fputc('"', stream);
-}
-
-/* Four digits, no exponent where people would write none. */
-static void write_number(FILE *stream, double number) {
-    (void)fprintf(stream, fabs(number) >= 1000.0 ? "%.0f" : "%.4g", number);
-}
-
 /* Nine tenths of the errors as whole percents, rounded up; the catalog's where none is known. */
 static void write_uncertainty(FILE *stream, double error, const char *otherwise) {
     if (isnan(error))
-        write_text(stream, otherwise);
+        table_text(stream, otherwise);
     else
         (void)fprintf(stream, "%.0f", ceil(error / PERCENT));
 }
@@ -97,7 +79,7 @@ static void write_cell(const struct collective_fit *fit, size_t fabric, const ch
     bool own = row->rows > 0 || row->fabric.fitted_with[0] != '\0';
     double number = fitted(&row->fabric, column);
     if (*text == '\0' || !own) {
-        write_text(stream, text);
+        table_text(stream, text);
         return;
     }
     switch (column) {
@@ -116,14 +98,10 @@ static void write_cell(const struct collective_fit *fit, size_t fabric, const ch
         break;
     default:
         if (isfinite(number))
-            write_number(stream, number);
+            table_number(stream, number);
         else
-            write_text(stream, text);
+            table_text(stream, text);
     }
-}
-
-static void write_end(size_t column, size_t count, FILE *stream) {
-    (void)fputc(column + 1 < count ? ',' : '\n', stream);
 }
 
 void fabric_table_write(const struct collective_fit *fit, const struct catalog *catalog,
@@ -131,15 +109,15 @@ void fabric_table_write(const struct collective_fit *fit, const struct catalog *
     size_t count = 0;
     const struct column *columns = catalog_columns(CATALOG_FABRICS, &count);
     for (size_t i = 0; i < count; i++) {
-        write_text(stream, columns[i].name);
-        write_end(i, count, stream);
+        table_text(stream, columns[i].name);
+        table_end(stream, i, count);
     }
     for (size_t fabric = 0; fabric < fit->fabric_count; fabric++) {
         const struct column_row *row =
             catalog_row(catalog, CATALOG_FABRICS, fit->fabrics[fabric].name);
         for (size_t i = 0; i < count; i++) {
             write_cell(fit, fabric, row->text[i], i, stream);
-            write_end(i, count, stream);
+            table_end(stream, i, count);
         }
     }
 }

@@ -151,6 +151,26 @@ static enum rlhfsim_status fill_fabrics(struct load *load) {
     return worst;
 }
 
+/* Frameworks that name a row of weight_sync.csv, which a later directory may have changed. */
+static enum rlhfsim_status fill_weight_syncs(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (struct record *record = load->catalog->records[CATALOG_FRAMEWORKS]; record != NULL;
+         record = record->next) {
+        struct catalog_framework *framework = record->item;
+        const char *name = framework->weight_sync_name;
+        const struct catalog_weight_sync *row = catalog_weight_sync(load->catalog, name);
+        if (row != NULL && network_weight_sync_find(name) == NULL) {
+            framework->weight_sync = row->type;
+            framework->weight_sync_cost = row->cost;
+        } else if (!catalog_find_mechanism(name, record->row.place[FRAMEWORK_WEIGHT_SYNC],
+                                           "weight_sync", load->diagnostics,
+                                           &framework->weight_sync)) {
+            worst = RLHFSIM_INVALID;
+        }
+    }
+    return worst;
+}
+
 /* A node without its GPU could not be used, and who wrote the row wants to know. */
 static enum rlhfsim_status check_nodes(struct load *load) {
     enum rlhfsim_status worst = RLHFSIM_OK;
@@ -214,7 +234,7 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         load.file = join_path(&catalog->arena, directory, catalog_file_name(load.kind));
         if (load.file == NULL)
             return RLHFSIM_NO_MEMORY;
-        bool optional = !complete || load.kind == CATALOG_ALIASES || load.kind == CATALOG_FABRICS;
+        bool optional = !complete || load.kind >= CATALOG_FABRICS; /* those that came later */
         if (optional && !base_file_exists(load.file))
             continue;
         files++;
@@ -223,11 +243,12 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
     if (files == 0)
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
-                                       "models.csv, prices.csv, frameworks.csv, fabrics.csv or "
-                                       "aliases.csv");
+                                       "models.csv, prices.csv, frameworks.csv, fabrics.csv, "
+                                       "weight_sync.csv or aliases.csv");
     if (status != RLHFSIM_OK)
         return status;
-    return graver(graver(check_nodes(&load), fill_fabrics(&load)), check_aliases(&load));
+    status = graver(graver(check_nodes(&load), fill_fabrics(&load)), fill_weight_syncs(&load));
+    return graver(status, check_aliases(&load));
 }
 
 uint64_t catalog_fingerprint(const struct catalog *catalog) {
@@ -294,6 +315,11 @@ const struct llm_architecture *catalog_model(const struct catalog *catalog, cons
 
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name) {
     return find_item(catalog, CATALOG_FRAMEWORKS, name);
+}
+
+const struct catalog_weight_sync *catalog_weight_sync(const struct catalog *catalog,
+                                                      const char *name) {
+    return find_item(catalog, CATALOG_WEIGHT_SYNCS, name);
 }
 
 const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const char *name) {

@@ -4,11 +4,11 @@
 
 /*
  * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, fabrics,
- * aliases), each row with its source. Several directories may be loaded; a later row replaces an
- * earlier one of its name. A name that no row has exactly is looked for without regard to case,
- * spaces, '-', '_' and an owner in front, then among the aliases; prices are matched exactly. The
- * nearest known name is offered when there is no match. columns.c has the columns of each file;
- * units of the files become SI here.
+ * weight_sync, aliases), each row with its source. Several directories may be loaded; a later row
+ * replaces an earlier one of its name. A name that no row has exactly is looked for without regard
+ * to case, spaces, '-', '_' and an owner in front, then among the aliases; prices are matched
+ * exactly. The nearest known name is offered when there is no match. columns.c has the columns of
+ * each file; units of the files become SI here.
  */
 
 #include "models/cost/ledger.h"
@@ -27,6 +27,7 @@ struct catalog_framework {
     double iteration_host_s;         /* rollout engine, per iteration */
     double sequence_host_s;          /* rollout engine, per iteration and running sequence */
     double transition_s_per_sqrt_gb; /* sleep + wake: x square root of the engine's weights in GB */
+    char weight_sync_name[64];       /* of a mechanism, or of a row of weight_sync.csv */
     const struct network_weight_sync_type *weight_sync; /* colocated */
     struct network_weight_sync_cost weight_sync_cost;
     double engine_residue_bytes;   /* of a sleeping engine: CUDA graphs and context */
@@ -34,6 +35,15 @@ struct catalog_framework {
     double fragmentation_fraction; /* allocator reserve beyond what is allocated */
     bool drop_last_prompts;        /* of an epoch: what does not fill a step is left out */
     bool drop_last_pairs;          /* offline, likewise */
+};
+
+/* A row of weight_sync.csv: a mechanism as a framework has it. */
+struct catalog_weight_sync {
+    char name[48];
+    const struct network_weight_sync_type *type;
+    struct network_weight_sync_cost cost;
+    int points;         /* measured syncs behind it */
+    double uncertainty; /* 9 of 10 syncs are within 1 +- this; 1 is a factor of 2 */
 };
 
 /* A row of fabrics.csv: `fabric` and, beside it, the figures that a node may give itself. */
@@ -66,9 +76,9 @@ struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
 /* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there are,
- * fabrics.csv and aliases.csv of `directory`; a user's directory may lack some of them (`complete`
- * false), but not all. All errors are reported, with the place of the cell: RLHFSIM_INVALID,
- * RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
+ * fabrics.csv, weight_sync.csv and aliases.csv of `directory`; a user's directory may lack some of
+ * them (`complete` false), but not all. All errors are reported, with the place of the cell:
+ * RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
 
@@ -81,6 +91,8 @@ const struct hardware_node *catalog_node(const struct catalog *catalog, const ch
 const struct catalog_offer *catalog_node_offer(const struct catalog *catalog, const char *name);
 const struct llm_architecture *catalog_model(const struct catalog *catalog, const char *name);
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name);
+const struct catalog_weight_sync *catalog_weight_sync(const struct catalog *catalog,
+                                                      const char *name);
 const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const char *name);
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
                                           const char *region, const char *item);
@@ -92,6 +104,7 @@ enum catalog_kind {
     CATALOG_PRICES,
     CATALOG_FRAMEWORKS,
     CATALOG_FABRICS,
+    CATALOG_WEIGHT_SYNCS,
     CATALOG_ALIASES,
     CATALOG_KIND_COUNT
 };

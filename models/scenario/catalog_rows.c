@@ -230,9 +230,11 @@ static bool fill_price(const struct column_row *row, struct rlhfsim_diagnostics 
     return true;
 }
 
-static bool find_weight_sync(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
-                             const struct network_weight_sync_type **result) {
-    const char *name = row->text[FRAMEWORK_WEIGHT_SYNC];
+/* ---- weight sync ----------------------------------------------------------------------------- */
+
+bool catalog_find_mechanism(const char *name, struct tree_place place, const char *column,
+                            struct rlhfsim_diagnostics *diagnostics,
+                            const struct network_weight_sync_type **result) {
     char quoted[BASE_QUOTE_SIZE];
     struct base_nearest nearest;
     const struct network_weight_sync_type *type;
@@ -243,12 +245,45 @@ static bool find_weight_sync(const struct column_row *row, struct rlhfsim_diagno
     for (unsigned i = 0; (type = network_weight_sync_at(i)) != NULL; i++)
         base_nearest_offer(&nearest, type->name);
     const char *near = base_nearest_name(&nearest);
-    (void)tree_error(diagnostics, row->place[FRAMEWORK_WEIGHT_SYNC],
-                     "weight_sync is %s, which is not known%s%s%s", base_quote(name, quoted),
-                     near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
-                     near == NULL ? "" : "'?");
+    (void)tree_error(diagnostics, place, "%s is %s, which is not known%s%s%s", column,
+                     base_quote(name, quoted), near == NULL ? "" : "; did you mean '",
+                     near == NULL ? "" : near, near == NULL ? "" : "'?");
     return false;
 }
+
+/* Where a mechanism loads, the rate must be there. */
+static bool check_load(const struct network_weight_sync_type *type, double load,
+                       struct tree_place place, struct rlhfsim_diagnostics *diagnostics) {
+    if (!type->loads || load > 0.0)
+        return true;
+    (void)tree_error(diagnostics, place, "%s needs a load rate above 0", type->name);
+    return false;
+}
+
+static bool fill_sync(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                      void *item) {
+    struct catalog_weight_sync *sync = item;
+    double known[SYNC_COLUMNS];
+    for (size_t i = 0; i < SYNC_COLUMNS; i++)
+        known[i] = known_or_zero(row->number[i]);
+    COPY(sync->name, row->text[SYNC_NAME]);
+    sync->cost = (struct network_weight_sync_cost){
+        .pause_s = known[SYNC_PAUSE_S],
+        .tensor_s = known[SYNC_TENSOR_MS] * MILLI,
+        .load_bandwidth_bytes_per_s = known[SYNC_LOAD_GB_PER_S] * GB,
+        .bucket_bytes = known[SYNC_BUCKET_GB] * GB,
+        .bucket_s = known[SYNC_BUCKET_MS] * MILLI,
+        .hop_s = known[SYNC_HOP_S],
+        .changed_fraction = known[SYNC_CHANGED_FRACTION]};
+    sync->points = (int)known[SYNC_POINTS];
+    sync->uncertainty = known[SYNC_UNCERTAINTY] * PERCENT;
+    return catalog_find_mechanism(row->text[SYNC_MECHANISM], row->place[SYNC_MECHANISM],
+                                  "mechanism", diagnostics, &sync->type) &&
+           check_load(sync->type, sync->cost.load_bandwidth_bytes_per_s,
+                      row->place[SYNC_LOAD_GB_PER_S], diagnostics);
+}
+
+/* ---- frameworks ------------------------------------------------------------------------------ */
 
 static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
                            void *item) {
@@ -264,15 +299,20 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
     framework->sequence_host_s = number[FRAMEWORK_SEQUENCE_HOST_US] * MICRO;
     framework->transition_s_per_sqrt_gb = number[FRAMEWORK_TRANSITION_S_PER_SQRT_GB];
     framework->weight_sync_cost = (struct network_weight_sync_cost){
-        .pause_s = number[FRAMEWORK_SYNC_PAUSE_S],
-        .tensor_s = number[FRAMEWORK_SYNC_TENSOR_MS] * MILLI,
-        .load_bandwidth_bytes_per_s = number[FRAMEWORK_SYNC_LOAD_GB_PER_S] * GB};
+        .pause_s = known_or_zero(number[FRAMEWORK_SYNC_PAUSE_S]),
+        .tensor_s = known_or_zero(number[FRAMEWORK_SYNC_TENSOR_MS]) * MILLI,
+        .load_bandwidth_bytes_per_s = known_or_zero(number[FRAMEWORK_SYNC_LOAD_GB_PER_S]) * GB};
+    COPY(framework->weight_sync_name, row->text[FRAMEWORK_WEIGHT_SYNC]);
+    framework->weight_sync = network_weight_sync_find(framework->weight_sync_name);
     framework->engine_residue_bytes = number[FRAMEWORK_ENGINE_RESIDUE_GIB] * GIB;
     framework->context_bytes = number[FRAMEWORK_CONTEXT_GIB] * GIB;
     framework->fragmentation_fraction = number[FRAMEWORK_FRAGMENTATION_FRACTION];
     framework->drop_last_prompts = number[FRAMEWORK_DROP_LAST_PROMPTS] > 0.0;
     framework->drop_last_pairs = number[FRAMEWORK_DROP_LAST_PAIRS] > 0.0;
-    return find_weight_sync(row, diagnostics, &framework->weight_sync);
+    return framework->weight_sync == NULL || /* a row of weight_sync.csv; see catalog.c */
+           check_load(framework->weight_sync,
+                      framework->weight_sync_cost.load_bandwidth_bytes_per_s,
+                      row->place[FRAMEWORK_SYNC_LOAD_GB_PER_S], diagnostics);
 }
 
 /* An alias is its row: catalog.c looks it up by the row's name. */
@@ -298,6 +338,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_PRICES] = {sizeof(struct catalog_price), PRICE_PROVENANCE, fill_price},
     [CATALOG_FRAMEWORKS] = {sizeof(struct catalog_framework), FRAMEWORK_PROVENANCE, fill_framework},
     [CATALOG_FABRICS] = {sizeof(struct catalog_fabric), FABRIC_PROVENANCE, fill_fabric},
+    [CATALOG_WEIGHT_SYNCS] = {sizeof(struct catalog_weight_sync), SYNC_PROVENANCE, fill_sync},
     [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
 };
 

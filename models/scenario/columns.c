@@ -137,14 +137,28 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"sequence_host_us", NUMBER(0, LARGE), UNIT("us")},
     {"transition_s_per_sqrt_gb", NUMBER(0, LARGE), UNIT("s/sqrt(GB)")},
     {"weight_sync", TEXT(63)},
-    {"sync_pause_s", NUMBER(0, LARGE), UNIT("s")},
-    {"sync_tensor_ms", NUMBER(0, LARGE), UNIT("ms")},
-    {"sync_load_gb_per_s", NUMBER(0, LARGE), UNIT("GB/s")},
+    {"sync_pause_s", NUMBER(0, LARGE), UNKNOWN, UNIT("s")},
+    {"sync_tensor_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    {"sync_load_gb_per_s", NUMBER(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"engine_residue_gib", NUMBER(0, LARGE), UNIT("GiB")},
     {"context_gib", NUMBER(0, LARGE), UNIT("GiB")},
     {"fragmentation_fraction", NUMBER(0, 1)},
     {"drop_last_prompts", BOOLEAN, .optional = true, ELSE("no")},
     {"drop_last_pairs", BOOLEAN, .optional = true, ELSE("no")},
+    ORIGIN};
+
+static const struct column sync_columns[SYNC_COLUMNS] = {
+    {"name", TEXT(47)},
+    {"mechanism", TEXT(63)},
+    {"pause_s", NUMBER(0, LARGE), UNKNOWN, UNIT("s")},
+    {"tensor_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    {"load_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"bucket_gb", ABOVE(0, LARGE), UNKNOWN, UNIT("GB")},
+    {"bucket_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    {"hop_s", NUMBER(0, LARGE), UNKNOWN, UNIT("s")},
+    {"changed_fraction", NUMBER(0, 1), UNKNOWN},
+    {"points", INTEGER(0, 1e6)},
+    {"uncertainty_percent", NUMBER(0, LARGE), UNIT("%")},
     ORIGIN};
 
 static const struct column alias_columns[ALIAS_COLUMNS] = {
@@ -163,14 +177,15 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_PRICES] = {"prices.csv", "price", price_columns, PRICE_COLUMNS},
     [CATALOG_FRAMEWORKS] = {"frameworks.csv", "framework", framework_columns, FRAMEWORK_COLUMNS},
     [CATALOG_FABRICS] = {"fabrics.csv", "fabric", fabric_columns, FABRIC_COLUMNS},
+    [CATALOG_WEIGHT_SYNCS] = {"weight_sync.csv", "weight sync", sync_columns, SYNC_COLUMNS},
     [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
 };
 
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",
                                           NULL};
 /* In the order of enum catalog_kind; prices have no aliases. */
-static const char *const alias_kinds[] = {"gpu",       "node",   "model", "price",
-                                          "framework", "fabric", NULL};
+static const char *const alias_kinds[] = {"gpu",       "node",   "model",       "price",
+                                          "framework", "fabric", "weight sync", NULL};
 static const char *const booleans[] = {"no", "yes", NULL};
 
 const struct column *catalog_columns(enum catalog_kind kind, size_t *count) {
@@ -281,7 +296,7 @@ static void describe(const struct column *column, char *buffer, size_t size) {
         (void)snprintf(buffer, size, "one of measured, interpolated, extrapolated, assumed");
         break;
     case COLUMN_KIND:
-        (void)snprintf(buffer, size, "one of gpu, node, model, framework, fabric");
+        (void)snprintf(buffer, size, "one of gpu, node, model, framework, fabric, weight sync");
         break;
     }
 }

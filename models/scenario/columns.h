@@ -180,6 +180,24 @@ enum fabric_column {
     FABRIC_COLUMNS
 };
 
+enum sync_column {
+    SYNC_NAME,
+    SYNC_MECHANISM,
+    SYNC_PAUSE_S,
+    SYNC_TENSOR_MS,
+    SYNC_LOAD_GB_PER_S,
+    SYNC_BUCKET_GB,
+    SYNC_BUCKET_MS,
+    SYNC_HOP_S,
+    SYNC_CHANGED_FRACTION,
+    SYNC_POINTS,
+    SYNC_UNCERTAINTY,
+    SYNC_PROVENANCE,
+    SYNC_SOURCE,
+    SYNC_NOTES,
+    SYNC_COLUMNS
+};
+
 enum alias_column { ALIAS_KIND, ALIAS_ALIAS, ALIAS_NAME, ALIAS_SOURCE, ALIAS_COLUMNS };
 
 /* The columns of a file in the order of the enums above; `count` of them. */

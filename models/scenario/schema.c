@@ -211,6 +211,10 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_ROLLOUT_PREFIX_CACHING] = {"rollout.prefix_caching",
                                     "the prompt of several samples is computed once", BOOLEAN,
                                     ROLLOUT, .fallback = "true", FIELD(rollout.prefix_caching)},
+    [KEY_ROLLOUT_WEIGHT_SYNC] = {"rollout.weight_sync",
+                                 "how new weights get to the engine: a row of weight_sync.csv; "
+                                 "without it as the framework does",
+                                 TEXT(47), ROLLOUT},
 
     LENGTH_KEYS("prompt_tokens", PROMPT_TOKENS, prompt, "prompts",
                 "longest prompt, in tokens; by default what the models' context leaves beside "

@@ -21,7 +21,7 @@ expect_lines() {
 # ---- kinds and lists -------------------------------------------------------------------------
 rlhfsim catalog
 expect_status 0
-expect_lines 9
+expect_lines 10
 for kind in gpus nodes models prices frameworks fabrics; do
     grep -qE "^$kind +$(rows $kind), such as " "$scratch/stdout" || fail "no count of $kind"
     try "$program" catalog "$kind"
@@ -72,7 +72,7 @@ END
 }
 if command -v python3 >/dev/null; then
     rlhfsim catalog --json
-    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths fabrics".split()'
+    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths fabrics weight-sync-rows".split()'
     json "len(value['nodes']) == $(rows nodes)"
     rlhfsim catalog gpus --json
     json "len(value) == $(rows gpus) and value[0]['bf16_tflops'] == 312"

@@ -120,6 +120,12 @@ static inline void fixture_write(const char *name, const char *text) {
     fixture_write_bytes(name, text, strlen(text));
 }
 
+static const char fixture_weight_sync[] =
+    "name,mechanism,pause_s,tensor_ms,load_gb_per_s,bucket_gb,bucket_ms,hop_s,changed_fraction,"
+    "points,uncertainty_percent,provenance,source,notes\n"
+    "buckets,ipc_bucket,2,0.5,10,,,,,5,20,measured,me,\n"
+    "engine,checkpoint_engine,1,,50,2,3,0.25,,4,15,measured,me,\n";
+
 static inline void fixture_write_catalog(void) {
     fixture_write("gpus.csv", fixture_gpus);
     fixture_write("nodes.csv", fixture_nodes);
@@ -139,9 +145,9 @@ static inline void fixture_open(struct fixture *fixture) {
 }
 
 static inline void fixture_close(struct fixture *fixture) {
-    static const char *const names[] = {"gpus.csv",    "nodes.csv",      "models.csv",
-                                        "prices.csv",  "frameworks.csv", "s.yaml",
-                                        "config.json", "aliases.csv",    "fabrics.csv"};
+    static const char *const names[] = {
+        "gpus.csv", "nodes.csv",   "models.csv",  "prices.csv",  "frameworks.csv",
+        "s.yaml",   "config.json", "aliases.csv", "fabrics.csv", "weight_sync.csv"};
     rlhfsim_scenario_free(fixture->scenario);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(names[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef MODELS_CALIBRATION_FIT_H
-#define MODELS_CALIBRATION_FIT_H
+#ifndef MODELS_CALIBRATION_PATTERN_SEARCH_H
+#define MODELS_CALIBRATION_PATTERN_SEARCH_H
 
 /*
  * Least robust squares of positive coefficients: the sum over cases of
@@ -16,23 +16,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct fit_coefficient {
+struct search_coefficient {
     double *value; /* above 0; the search moves it by factors */
     double usual, lowest, highest;
     double hold; /* weight of log(value / usual)^2 */
 };
 
 /* Returns the loss of the present values. */
-typedef double(fit_loss_func)(void *subject);
+typedef double(search_loss_func)(void *subject);
 
 /* The loss of one case. */
-double fit_case_loss(double forecast, double measured);
+double search_case_loss(double forecast, double measured);
 
 /* Sets the coefficients to what is usual and moves them to a minimum of the loss near there, by
  * pattern search (Hooke and Jeeves, 1961) in their logarithms: steps of one coefficient at a time,
  * doubled along a direction that pays, halved when none does, down to a factor of 1.001. No
  * derivatives, no random numbers. Returns the loss there. */
-double fit_minimise(struct fit_coefficient *coefficients, size_t count, fit_loss_func *loss,
-                    void *subject);
+double search_minimise(struct search_coefficient *coefficients, size_t count,
+                       search_loss_func *loss, void *subject);
 
 #endif

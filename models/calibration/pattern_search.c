@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/calibration/fit.h"
+#include "models/calibration/pattern_search.h"
 
 #include "sim/contract.h"
 
@@ -10,15 +10,15 @@
 #define LAST_STEP 0.001
 #define ROUNDS 400
 
-double fit_case_loss(double forecast, double measured) {
+double search_case_loss(double forecast, double measured) {
     double error = log(forecast / measured) / SOFT;
     return sqrt(1.0 + error * error) - 1.0;
 }
 
 struct search {
-    struct fit_coefficient *coefficients;
+    struct search_coefficient *coefficients;
     size_t count;
-    fit_loss_func *loss;
+    search_loss_func *loss;
     void *subject;
     double best;
 };
@@ -33,7 +33,8 @@ static double total_loss(const struct search *search) {
 }
 
 /* Tries a factor on one coefficient and keeps it if the loss falls. */
-static bool try_factor(struct search *search, struct fit_coefficient *coefficient, double factor) {
+static bool try_factor(struct search *search, struct search_coefficient *coefficient,
+                       double factor) {
     double kept = *coefficient->value;
     double next = fmin(fmax(kept * factor, coefficient->lowest), coefficient->highest);
     if (next == kept)
@@ -49,7 +50,7 @@ static bool try_factor(struct search *search, struct fit_coefficient *coefficien
 }
 
 /* As far along one coefficient as it pays. */
-static bool move(struct search *search, struct fit_coefficient *coefficient, double step) {
+static bool move(struct search *search, struct search_coefficient *coefficient, double step) {
     for (int sign = 0; sign < 2; sign++) {
         double stride = sign == 0 ? step : -step;
         if (!try_factor(search, coefficient, exp(stride)))
@@ -61,8 +62,8 @@ static bool move(struct search *search, struct fit_coefficient *coefficient, dou
     return false;
 }
 
-double fit_minimise(struct fit_coefficient *coefficients, size_t count, fit_loss_func *loss,
-                    void *subject) {
+double search_minimise(struct search_coefficient *coefficients, size_t count,
+                       search_loss_func *loss, void *subject) {
     struct search search = {coefficients, count, loss, subject, 0.0};
     double step = FIRST_STEP;
     for (size_t i = 0; i < count; i++) {
