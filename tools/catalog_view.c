@@ -42,6 +42,7 @@ static const struct shown shown[RLHFSIM_CATALOG_KINDS][COLUMNS_SHOWN] = {
                                     {"weight_sync", "weight sync"},
                                     {"provenance", "provenance"}},
     [RLHFSIM_CATALOG_LENGTHS] = {{"keys", "keys"}, {"meaning", "meaning"}},
+    [RLHFSIM_CATALOG_TOPOLOGIES] = {{"keys", "keys"}, {"meaning", "meaning"}},
     [RLHFSIM_CATALOG_WEIGHT_SYNCS] = {{"mechanism", "mechanism"},
                                       {"pause_s", "pause s"},
                                       {"tensor_ms", "tensor ms"},

@@ -10,6 +10,8 @@
 
 #include "models/hardware/precision.h"
 
+#include <stdbool.h>
+
 struct hardware_gpu {
     char name[64];
     double peak_flops_per_s[HARDWARE_PRECISION_COUNT]; /* 0: the format is not supported */
@@ -69,11 +71,24 @@ struct hardware_node {
     struct hardware_fabric scaleup, network;
 };
 
+struct network_topology_type;
+
+/* What lies between the nodes (network/topology.h). */
+struct hardware_topology {
+    const struct network_topology_type *type; /* NULL: nothing slower than the NICs */
+    int block_nodes;                          /* of a leaf, pod or group */
+    double oversubscription;                  /* of a block's uplinks; 1: none */
+    int shape[3];                             /* of a torus */
+    double background;                        /* part of these links that others use, below 1 */
+    bool spread;                              /* neighbours are in different blocks */
+};
+
 struct hardware_cluster {
     struct hardware_gpu gpu;
     struct hardware_node node;
     int nodes;
     int gpus_per_node; /* used ones; at most node.gpus */
+    struct hardware_topology topology;
 };
 
 int hardware_cluster_gpus(const struct hardware_cluster *cluster);

@@ -77,8 +77,9 @@ struct network_lane network_lane_of(const struct hardware_cluster *cluster,
                                  .members = members,
                                  .domains = (group.ranks + members - 1) / members,
                                  .link = cluster->gpu.scaleup_bandwidth_bytes_per_s,
-                                 .nics = nic * members,
-                                 .nic = nic,
+                                 .nics = nic * members * or_one(group.ring_share),
+                                 .nic = nic * or_one(group.ring_share),
+                                 .exchange_nic = nic * or_one(group.exchange_share),
                                  .across = group.ranks > members};
 }
 
@@ -188,7 +189,7 @@ static double pairwise_inside(const struct network_lane *lane) {
 /* One GPU's way out of the domain in an all-to-all. */
 static double pairwise_between(const struct network_lane *lane) {
     const struct hardware_fabric *fabric = &lane->node->network;
-    return lane->nic * lane->node->network_efficiency * or_one(fabric->alltoall) /
+    return lane->exchange_nic * lane->node->network_efficiency * or_one(fabric->alltoall) /
            (1.0 + fabric->alltoall_loss * lane->ranks);
 }
 

@@ -15,6 +15,7 @@ struct network_lane {
     double link;                 /* NVLink of one GPU, peak bytes/s */
     double nics;                 /* of a domain, this group's part, peak bytes/s */
     double nic;                  /* one GPU's part of them */
+    double exchange_nic;         /* the same where all send to all */
     bool across;                 /* over several domains */
 };
 

@@ -5,6 +5,7 @@
 #include "models/network/collective.h"
 
 #include "models/network/algorithm.h"
+#include "models/network/topology.h"
 #include "sim/contract.h"
 
 #include <math.h>
@@ -55,7 +56,11 @@ struct network_group network_group_strided(const struct hardware_cluster *cluste
         members = members_from(domain, ranks, stride, first);
         fewest = minimum(fewest, members);
     }
-    return (struct network_group){.ranks = ranks, .ranks_per_node = fewest};
+    return (struct network_group){
+        .ranks = ranks,
+        .ranks_per_node = fewest,
+        .ring_share = network_topology_ring_share(cluster, ranks, stride, fewest),
+        .exchange_share = network_topology_exchange_share(cluster, ranks, stride, fewest)};
 }
 
 double network_ring_bandwidth(const struct hardware_cluster *cluster, struct network_group group) {

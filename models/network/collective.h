@@ -41,6 +41,7 @@ enum network_collective {
 struct network_group {
     int ranks;
     int ranks_per_node;
+    double ring_share, exchange_share; /* of the NICs, that the topology leaves; 0 is 1 */
 };
 
 /* How it is called. All 0 is a call from a CUDA graph or behind other kernels, left to the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The node and its GPU: rows of the catalog, or described in the scenario itself. */
 #include "models/base/text.h"
+#include "models/network/topology.h"
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/draft.h"
 #include "models/scenario/inline_row.h"
@@ -108,4 +109,6 @@ void scenario_resolve_cluster(struct scenario_draft *draft) {
     scenario->gpu_provenance = catalog_provenance_name((int)draft->gpu_row.number[GPU_PROVENANCE]);
     draft->cluster_known =
         check_gpu_count(draft, &scenario->cluster.node) && scenario_known(draft, KEY_CLUSTER_NODES);
+    if (draft->cluster_known)
+        scenario_resolve_topology(draft);
 }

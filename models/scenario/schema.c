@@ -34,6 +34,7 @@ static const char *const offload_choices[] = {"none", "optimizer", "parameters",
                                               "optimizer+parameters", NULL};
 static const char *const precision_choices[] = {"fp32", "bf16", "fp16", "fp8", NULL};
 static const char *const recompute_choices[] = {"none", "selective", "full", NULL};
+static const char *const node_placement_choices[] = {"packed", "spread", NULL};
 static const char *const mode_choices[] = {"colocated", NULL};
 static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
 static const char *const engine_choices[] = {"vllm", NULL};
@@ -131,6 +132,28 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_CLUSTER_GPUS_PER_NODE] = {"cluster.gpus_per_node",
                                    "GPUs used in each node; by default all it has",
                                    INTEGER(1, 1024), FIELD(cluster.gpus_per_node)},
+    [KEY_CLUSTER_TOPOLOGY_KIND] = {"cluster.topology.kind",
+                                   "what lies between the nodes: a name that `rlhfsim catalog "
+                                   "topologies` has",
+                                   TEXT(31), .fallback = "full"},
+    [KEY_CLUSTER_TOPOLOGY_BLOCK_NODES] = {"cluster.topology.block_nodes",
+                                          "nodes of a leaf, a pod or a group, with uplinks to the "
+                                          "others",
+                                          INTEGER(1, MANY)},
+    [KEY_CLUSTER_TOPOLOGY_OVERSUBSCRIPTION] = {"cluster.topology.oversubscription",
+                                               "rate of a block's NICs over that of its uplinks",
+                                               NUMBER(1, 1000)},
+    [KEY_CLUSTER_TOPOLOGY_SHAPE] = {"cluster.topology.shape",
+                                    "nodes in each direction of a torus, as 4x4 or 4x4x8",
+                                    TEXT(31)},
+    [KEY_CLUSTER_TOPOLOGY_BACKGROUND] = {"cluster.topology.background",
+                                         "part of the links between blocks (of a torus: of all) "
+                                         "that others use",
+                                         NUMBER(0, 1), .below = true},
+    [KEY_CLUSTER_TOPOLOGY_PLACEMENT] = {"cluster.topology.placement",
+                                        "where nodes that follow each other are: packed into a "
+                                        "block, or spread over the blocks",
+                                        CHOICE(node_placement_choices)},
 
     [KEY_PLACEMENT_MODE] = {"placement.mode",
                             "who sits where: colocated puts training and rollout on the same GPUs",

@@ -33,7 +33,7 @@ expect_offered "--help --out --usage --version" merge "--"
 expect_offered "" check a.yaml "--o"
 expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
 expect_offered "--catalog --help --json --usage --version" catalog "--"
-expect_offered "algorithms fabrics frameworks gpus lengths models nodes prices weight-sync weight-sync-rows" catalog ""
+expect_offered "algorithms fabrics frameworks gpus lengths models nodes prices topologies weight-sync weight-sync-rows" catalog ""
 expect_offered "gpus" catalog g
 expect_offered "dpo grpo ppo" catalog algorithms ""
 expect_offered "MI300X MI308X" catalog gpus MI30

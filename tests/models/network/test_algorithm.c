@@ -37,7 +37,8 @@ static struct network_estimate only(const struct hardware_cluster *cluster,
 
 START_TEST(the_switch_moves_each_byte_once) {
     struct hardware_cluster cluster = round_cluster();
-    struct network_group node = {8, 8}, four = {4, 4};
+    struct network_group node = {.ranks = 8, .ranks_per_node = 8},
+                         four = {.ranks = 4, .ranks_per_node = 4};
     /* 5 us + 14 hops + 1e9 / 125e9 = 8 ms, whatever the number of GPUs. */
     struct network_estimate e = only(&cluster, NETWORK_SWITCH, NETWORK_ALL_REDUCE, node, 1e9);
     assert_relative(e.seconds, 19e-6 + 8e-3, 1e-12);
@@ -56,17 +57,20 @@ START_TEST(a_tree_of_two_domains_crosses_once) {
     struct hardware_cluster cluster = round_cluster();
     /* 2 x 8: reducing inside 0.9 x 125 = 112.5 GB/s, the wire 80 GB/s of all bytes once: 12.5 ms;
      * start 5 us, 14 hops inside, one level of 2 x 20 us. The ring: 30/16 of the bytes over 80. */
-    struct network_estimate e =
-        only(&cluster, NETWORK_TREE, NETWORK_ALL_REDUCE, (struct network_group){16, 8}, 1e9);
+    struct network_estimate e = only(&cluster, NETWORK_TREE, NETWORK_ALL_REDUCE,
+                                     (struct network_group){.ranks = 16, .ranks_per_node = 8}, 1e9);
     assert_relative(e.seconds, 5e-6 + 14e-6 + 40e-6 + 12.5e-3, 1e-12);
-    e = only(&cluster, NETWORK_RING, NETWORK_ALL_REDUCE, (struct network_group){16, 8}, 1e9);
+    e = only(&cluster, NETWORK_RING, NETWORK_ALL_REDUCE,
+             (struct network_group){.ranks = 16, .ranks_per_node = 8}, 1e9);
     assert_relative(e.transfer_s, 1.875 * 12.5e-3, 1e-12);
     /* 8 domains: 14/8 of the bytes over 0.4 x 100; three levels. */
-    e = only(&cluster, NETWORK_TREE, NETWORK_ALL_REDUCE, (struct network_group){64, 8}, 1e9);
+    e = only(&cluster, NETWORK_TREE, NETWORK_ALL_REDUCE,
+             (struct network_group){.ranks = 64, .ranks_per_node = 8}, 1e9);
     assert_relative(e.seconds, 5e-6 + 14e-6 + 120e-6 + 1.75 / 40, 1e-12);
     /* Inside decides where the wire is fast: 0.8 x 125. */
     cluster.node.network_bandwidth_bytes_per_s = 1e15;
-    e = only(&cluster, NETWORK_TREE, NETWORK_ALL_REDUCE, (struct network_group){64, 8}, 1e9);
+    e = only(&cluster, NETWORK_TREE, NETWORK_ALL_REDUCE,
+             (struct network_group){.ranks = 64, .ranks_per_node = 8}, 1e9);
     assert_relative(e.transfer_s, 10e-3, 1e-12);
 }
 END_TEST
@@ -75,7 +79,7 @@ END_TEST
  * the wire better (0.8 against 0.4). */
 START_TEST(size_chooses_between_tree_and_ring) {
     struct hardware_cluster cluster = round_cluster();
-    struct network_group group = {64, 8};
+    struct network_group group = {.ranks = 64, .ranks_per_node = 8};
     ck_assert_int_eq(
         network_collective_estimate(&cluster, NETWORK_ALL_REDUCE, group, 1e4, NULL).algorithm,
         NETWORK_TREE);
@@ -88,30 +92,35 @@ END_TEST
 START_TEST(gather_and_send) {
     struct hardware_cluster cluster = round_cluster();
     /* Seven eighths arrive at one GPU over its link. */
-    assert_relative(
-        network_collective_s(&cluster, NETWORK_GATHER, (struct network_group){8, 8}, 1e9),
-        6e-6 + 0.875e9 / 200e9, 1e-12);
+    assert_relative(network_collective_s(&cluster, NETWORK_GATHER,
+                                         (struct network_group){.ranks = 8, .ranks_per_node = 8},
+                                         1e9),
+                    6e-6 + 0.875e9 / 200e9, 1e-12);
     /* Over 2 nodes half arrives through the root's NIC, an eighth of 80 GB/s. */
-    assert_relative(
-        network_collective_s(&cluster, NETWORK_GATHER, (struct network_group){16, 8}, 1e9),
-        25e-6 + 0.5e9 / 10e9, 1e-12);
-    assert_relative(
-        network_collective_s(&cluster, NETWORK_SEND_RECV, (struct network_group){2, 2}, 1e9),
-        6e-6 + 1e9 / 200e9, 1e-12);
-    assert_relative(
-        network_collective_s(&cluster, NETWORK_SEND_RECV, (struct network_group){2, 1}, 1e9),
-        25e-6 + 1e9 / 10e9, 1e-12);
+    assert_relative(network_collective_s(&cluster, NETWORK_GATHER,
+                                         (struct network_group){.ranks = 16, .ranks_per_node = 8},
+                                         1e9),
+                    25e-6 + 0.5e9 / 10e9, 1e-12);
+    assert_relative(network_collective_s(&cluster, NETWORK_SEND_RECV,
+                                         (struct network_group){.ranks = 2, .ranks_per_node = 2},
+                                         1e9),
+                    6e-6 + 1e9 / 200e9, 1e-12);
+    assert_relative(network_collective_s(&cluster, NETWORK_SEND_RECV,
+                                         (struct network_group){.ranks = 2, .ranks_per_node = 1},
+                                         1e9),
+                    25e-6 + 1e9 / 10e9, 1e-12);
     /* Two cards with a bridge of their own: twice what the ring over all reaches. */
     cluster.node.scaleup.ring_of_2 = 2.0;
-    assert_relative(
-        network_collective_s(&cluster, NETWORK_SEND_RECV, (struct network_group){2, 2}, 1e9),
-        6e-6 + 1e9 / 400e9, 1e-12);
+    assert_relative(network_collective_s(&cluster, NETWORK_SEND_RECV,
+                                         (struct network_group){.ranks = 2, .ranks_per_node = 2},
+                                         1e9),
+                    6e-6 + 1e9 / 400e9, 1e-12);
 }
 END_TEST
 
 START_TEST(a_skewed_exchange_waits_for_its_busiest_pair) {
     struct hardware_cluster cluster = round_cluster();
-    struct network_group node = {8, 8};
+    struct network_group node = {.ranks = 8, .ranks_per_node = 8};
     struct network_call even = {0}, skewed = {.skew = 2.5};
     double a =
         network_collective_estimate(&cluster, NETWORK_ALL_TO_ALL, node, 1e9, &even).transfer_s;
@@ -120,8 +129,9 @@ START_TEST(a_skewed_exchange_waits_for_its_busiest_pair) {
     assert_relative(b, 2.5 * a, 1e-12);
     /* What is lost to collisions between domains grows with the GPUs: 1 / (1 + 0.01 x 16). */
     cluster.node.network.alltoall_loss = 0.01;
-    assert_relative(network_collective_estimate(&cluster, NETWORK_ALL_TO_ALL,
-                                                (struct network_group){16, 8}, 1e9, NULL)
+    assert_relative(network_collective_estimate(
+                        &cluster, NETWORK_ALL_TO_ALL,
+                        (struct network_group){.ranks = 16, .ranks_per_node = 8}, 1e9, NULL)
                         .transfer_s,
                     0.5e9 / 10e9 * 1.16, 1e-12);
 }
@@ -132,7 +142,7 @@ START_TEST(the_direct_way_is_only_taken_when_asked_for) {
     cluster.node.scaleup.direct = 0.4; /* 100 GB/s */
     cluster.node.scaleup.direct_start_s = 2e-6;
     cluster.node.scaleup.direct_second_s = 3e-6;
-    struct network_group four = {4, 4};
+    struct network_group four = {.ranks = 4, .ranks_per_node = 4};
     /* One round: 3 buffers are read. 1e4 bytes: 0.3 us more than the start. */
     assert_relative(only(&cluster, NETWORK_DIRECT, NETWORK_ALL_REDUCE, four, 1e4).seconds, 2.3e-6,
                     1e-12);
@@ -147,7 +157,7 @@ END_TEST
 
 START_TEST(ways_of_calling) {
     struct hardware_cluster cluster = round_cluster();
-    struct network_group node = {8, 8};
+    struct network_group node = {.ranks = 8, .ranks_per_node = 8};
     double plain = network_collective_s(&cluster, NETWORK_ALL_GATHER, node, 1.6e6);
     struct network_call call = {.host_s = 7e-6};
     assert_relative(
@@ -170,7 +180,7 @@ END_TEST
  * costs `chunk`; k is tried from 1 to many. The best is T + 2 sqrt(chunk T). */
 START_TEST(the_pipeline_term_is_that_of_the_best_chunk) {
     struct hardware_cluster cluster = round_cluster();
-    struct network_group node = {8, 8};
+    struct network_group node = {.ranks = 8, .ranks_per_node = 8};
     cluster.node.scaleup.chunk_s = 3e-6;
     for (double bytes = 1e6; bytes < 1e11; bytes *= 7.3) {
         struct network_estimate e = only(&cluster, NETWORK_RING, NETWORK_ALL_GATHER, node, bytes);
@@ -186,7 +196,7 @@ END_TEST
 /* Between domains it ends at four latencies. */
 START_TEST(the_pipeline_term_saturates_between_domains) {
     struct hardware_cluster cluster = round_cluster();
-    struct network_group group = {32, 8};
+    struct network_group group = {.ranks = 32, .ranks_per_node = 8};
     cluster.node.network.chunk_s = 1e-3;
     struct network_estimate e = only(&cluster, NETWORK_RING, NETWORK_ALL_GATHER, group, 1e13);
     ck_assert(e.pipeline_s < 4 * e.latency_s);
@@ -293,7 +303,7 @@ START_TEST(every_node_of_the_catalog_is_sane) {
         bool linked = cluster.gpu.scaleup_bandwidth_bytes_per_s > 0 && cluster.node.gpus > 1;
         for (int kind = 0; linked && kind < NETWORK_COLLECTIVE_COUNT; kind++) {
             int ranks = kind == NETWORK_SEND_RECV ? 2 : network_domain_gpus(&cluster);
-            struct network_group group = {ranks, ranks};
+            struct network_group group = {.ranks = ranks, .ranks_per_node = ranks};
             double before = 0.0;
             for (double bytes = 1.0; bytes < 1e12; bytes *= 3.7) {
                 double seconds =

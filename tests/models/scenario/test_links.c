@@ -3,6 +3,7 @@
  * weight_sync.csv, and what is said of mistakes. */
 #include "tests/models/scenario/fixture.h"
 
+#include "models/network/topology.h"
 #include "models/scenario/scenario.h"
 
 static struct fixture fixture;
@@ -126,6 +127,77 @@ START_TEST(test_a_framework_with_a_row) {
 }
 END_TEST
 
+/* ---- topology -------------------------------------------------------------------------------- */
+
+#define KIND "cluster.topology.kind="
+#define NODES "cluster.nodes=8", "training.tp=8", "rollout.tp=8"
+
+START_TEST(test_topology_keys) {
+    static const char *const sets[] = {NODES,
+                                       KIND "leaf_spine",
+                                       "cluster.topology.block_nodes=4",
+                                       "cluster.topology.oversubscription=7",
+                                       "cluster.topology.background=0.25",
+                                       "cluster.topology.placement=spread",
+                                       NULL};
+    enum rlhfsim_status status = load_with("  node: box\n", "  node: box\n", sets);
+    ck_assert_msg(status == RLHFSIM_OK, "%s", fixture.errors);
+    const struct hardware_topology *topology = &fixture.scenario->cluster.topology;
+    ck_assert_ptr_eq(topology->type, network_topology_find("leaf_spine"));
+    ck_assert_int_eq(topology->block_nodes, 4);
+    ck_assert_double_eq(topology->oversubscription, 7.0);
+    ck_assert_double_eq(topology->background, 0.25);
+    ck_assert(topology->spread);
+    ck_assert_str_eq(fixture.scenario->topology,
+                     "leaf and spine: 2 blocks of 4 nodes, 7:1 above them; 64 links below and 9 "
+                     "above");
+}
+END_TEST
+
+START_TEST(test_topology_of_a_torus) {
+    static const char *const sets[] = {NODES, KIND "torus", "cluster.topology.shape=2x2x2", NULL};
+    ck_assert_int_eq(load_with("  node: box\n", "  node: box\n", sets), RLHFSIM_OK);
+    ck_assert_int_eq(fixture.scenario->cluster.topology.shape[2], 2);
+}
+END_TEST
+
+START_TEST(test_no_topology) {
+    ck_assert_int_eq(load_with("  node: box\n", "  node: box\n", NULL), RLHFSIM_OK);
+    ck_assert_ptr_eq(fixture.scenario->cluster.topology.type, &network_topology_full);
+}
+END_TEST
+
+struct bad_topology {
+    const char *sets[6], *errors;
+};
+
+static const struct bad_topology bad_topologies[] = {
+    {{NODES, KIND "leafspine"},
+     "--set:1:23: error: cluster.topology.kind is 'leafspine', expected one that `rlhfsim catalog "
+     "topologies` has; did you mean 'leaf_spine'?\n"},
+    {{NODES, KIND "leaf_spine"},
+     "--set:1:23: error: the topology leaf_spine needs cluster.topology.block_nodes\n"},
+    {{NODES, KIND "torus"},
+     "--set:1:23: error: a torus needs cluster.topology.shape, as 4x4 or 4x4x8\n"},
+    {{NODES, KIND "torus", "cluster.topology.shape=2x2"},
+     "--set:1:24: error: cluster.topology.shape has 4 nodes, but cluster.nodes is 8\n"},
+    {{NODES, KIND "torus", "cluster.topology.shape=8"},
+     "--set:1:24: error: cluster.topology.shape is 8, expected two or three numbers, as 4x4x8\n"},
+    {{NODES, KIND "fat_tree", "cluster.topology.oversubscription=2"},
+     "--set:1:18: error: cluster.topology.oversubscription is not used by the topology fat_tree; "
+     "leave it out\n"},
+    {{NODES, "cluster.topology.background=0.5"},
+     "--set:1:18: error: cluster.topology.background is not used by the topology full; leave it "
+     "out\n"},
+};
+
+START_TEST(test_bad_topology) {
+    const struct bad_topology *row = &bad_topologies[_i];
+    ck_assert_int_eq(load_with("  node: box\n", "  node: box\n", row->sets), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors, row->errors);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *result = suite_create("scenario.links");
     TCase *fabrics = tcase_create("fabrics");
@@ -140,6 +212,14 @@ static Suite *suite(void) {
     tcase_add_test(syncs, test_a_weight_sync_that_is_not_there);
     tcase_add_test(syncs, test_a_framework_with_a_row);
     suite_add_tcase(result, syncs);
+    TCase *topologies = tcase_create("topology");
+    tcase_add_checked_fixture(topologies, setup, teardown);
+    tcase_add_test(topologies, test_topology_keys);
+    tcase_add_test(topologies, test_topology_of_a_torus);
+    tcase_add_test(topologies, test_no_topology);
+    tcase_add_loop_test(topologies, test_bad_topology, 0,
+                        sizeof bad_topologies / sizeof *bad_topologies);
+    suite_add_tcase(result, topologies);
     return result;
 }
 
