@@ -29,16 +29,16 @@ static const struct argp_option table[] = {
 
 static const char documentation[] =
     "Lists what the simulator knows, or shows one row with its units, sources and notes. KIND is "
-    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, lengths, fabrics, "
-    "weight-sync-rows or topologies; without "
-    "it the "
-    "kinds are listed. A NAME is found without regard to case, spaces, - and _."
+    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, lengths, keys (of a "
+    "scenario, with their values, defaults and meaning), fabrics, weight-sync-rows or topologies; "
+    "without it the kinds are listed. A NAME is found without regard to case, spaces, - and _."
     "\v"
     "Examples:\n"
     "  rlhfsim catalog\n"
     "  rlhfsim catalog gpus\n"
     "  rlhfsim catalog nodes hgx-h100-8\n"
     "  rlhfsim catalog models meta-llama/Llama-2-7b-hf --json\n"
+    "  rlhfsim catalog keys rollout\n"
     "\n"
     "Exit status: 0 done; 2 bad usage or input; 3 this machine failed (files, memory).";
 
@@ -103,7 +103,7 @@ static int refuse_kind(const struct request *request, const struct rlhfsim_catal
     return diagnose_usage(
         program,
         "unknown kind '%s', expected gpus, nodes, models, prices, algorithms, "
-        "weight-sync, frameworks, lengths, fabrics, weight-sync-rows or topologies",
+        "weight-sync, frameworks, lengths, keys, fabrics, weight-sync-rows or topologies",
         request->kind);
 }
 
@@ -122,16 +122,32 @@ static int refuse_name(const struct request *request, const struct rlhfsim_catal
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static void show_list(const struct request *request, const struct rlhfsim_catalog *catalog,
-                      enum rlhfsim_catalog_kind kind) {
+                      enum rlhfsim_catalog_kind kind, const char *section) {
     if (request->options.json)
-        catalog_json_list(stdout, catalog, kind);
+        catalog_json_list(stdout, catalog, kind, section);
     else
-        catalog_view_list(stdout, catalog, kind);
+        catalog_view_list(stdout, catalog, kind, section);
+}
+
+/* Whether the name is a section of keys. */
+static bool is_section(const struct rlhfsim_catalog *catalog, enum rlhfsim_catalog_kind kind,
+                       const char *name) {
+    const char *key = NULL;
+    for (size_t i = 0;
+         kind == RLHFSIM_CATALOG_KEYS && (key = rlhfsim_catalog_name(catalog, kind, i)) != NULL;
+         i++)
+        if (catalog_view_is_below(name, key))
+            break;
+    return key != NULL;
 }
 
 static int show_row(const struct request *request, const struct rlhfsim_catalog *catalog,
                     enum rlhfsim_catalog_kind kind) {
     const char *name = rlhfsim_catalog_find(catalog, kind, request->name);
+    if (name == NULL && is_section(catalog, kind, request->name)) {
+        show_list(request, catalog, kind, request->name);
+        return 0;
+    }
     if (name == NULL)
         return refuse_name(request, catalog, kind);
     if (request->options.json)
@@ -150,7 +166,7 @@ static int show(const struct request *request, const struct rlhfsim_catalog *cat
     else if (!find_kind(request->kind, &kind))
         return refuse_kind(request, catalog);
     else if (request->name == NULL)
-        show_list(request, catalog, kind);
+        show_list(request, catalog, kind, NULL);
     else
         return show_row(request, catalog, kind);
     return 0;

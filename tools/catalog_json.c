@@ -75,12 +75,15 @@ static void print_row(FILE *stream, const struct rlhfsim_catalog *catalog,
 }
 
 static void print_list(FILE *stream, const struct rlhfsim_catalog *catalog,
-                       enum rlhfsim_catalog_kind kind) {
-    const char *name;
+                       enum rlhfsim_catalog_kind kind, const char *section) {
+    const char *name, *lead = "";
     fputs("[\n", stream);
     for (size_t i = 0; (name = rlhfsim_catalog_name(catalog, kind, i)) != NULL; i++) {
-        fputs(i == 0 ? "" : ",\n", stream);
+        if (!catalog_view_is_below(section, name))
+            continue;
+        fputs(lead, stream);
         print_row(stream, catalog, kind, name);
+        lead = ",\n";
     }
     fputs("\n]", stream);
 }
@@ -91,14 +94,14 @@ void catalog_json_kinds(FILE *stream, const struct rlhfsim_catalog *catalog) {
         fputs(index == 0 ? "{" : ",\n", stream);
         print_string(stream, rlhfsim_catalog_kind_name(kind));
         fputs(": ", stream);
-        print_list(stream, catalog, kind);
+        print_list(stream, catalog, kind, NULL);
     }
     fputs("}\n", stream);
 }
 
 void catalog_json_list(FILE *stream, const struct rlhfsim_catalog *catalog,
-                       enum rlhfsim_catalog_kind kind) {
-    print_list(stream, catalog, kind);
+                       enum rlhfsim_catalog_kind kind, const char *section) {
+    print_list(stream, catalog, kind, section);
     fputc('\n', stream);
 }
 

@@ -42,6 +42,9 @@ static const struct shown shown[RLHFSIM_CATALOG_KINDS][COLUMNS_SHOWN] = {
                                     {"weight_sync", "weight sync"},
                                     {"provenance", "provenance"}},
     [RLHFSIM_CATALOG_LENGTHS] = {{"keys", "keys"}, {"meaning", "meaning"}},
+    [RLHFSIM_CATALOG_KEYS] = {{"required", "required"},
+                              {"default", "default"},
+                              {"expected", "expected"}},
     [RLHFSIM_CATALOG_TOPOLOGIES] = {{"keys", "keys"}, {"meaning", "meaning"}},
     [RLHFSIM_CATALOG_WEIGHT_SYNCS] = {{"mechanism", "mechanism"},
                                       {"pause_s", "pause s"},
@@ -111,13 +114,20 @@ static int wider(int width, const char *text) {
     return length > width ? length : width;
 }
 
-static struct layout measure(const struct rlhfsim_catalog *catalog,
-                             enum rlhfsim_catalog_kind kind) {
+bool catalog_view_is_below(const char *section, const char *name) {
+    size_t length = section == NULL ? 0 : strlen(section);
+    return section == NULL || (strncmp(name, section, length) == 0 && name[length] == '.');
+}
+
+static struct layout measure(const struct rlhfsim_catalog *catalog, enum rlhfsim_catalog_kind kind,
+                             const char *section) {
     struct layout layout = {.kind = kind, .name_width = (int)strlen("name")};
     const char *name;
     for (size_t i = 0; i < COLUMNS_SHOWN && shown[kind][i].column != NULL; i++)
         layout.width[i] = (int)strlen(shown[kind][i].label);
     for (size_t row = 0; (name = rlhfsim_catalog_name(catalog, kind, row)) != NULL; row++) {
+        if (!catalog_view_is_below(section, name))
+            continue;
         layout.name_width = wider(layout.name_width, name);
         for (size_t i = 0; i < COLUMNS_SHOWN && shown[kind][i].column != NULL; i++) {
             struct rlhfsim_catalog_cell cell = cell_of(catalog, kind, name, shown[kind][i].column);
@@ -146,11 +156,13 @@ static void print_header(FILE *stream, const struct layout *layout) {
 }
 
 void catalog_view_list(FILE *stream, const struct rlhfsim_catalog *catalog,
-                       enum rlhfsim_catalog_kind kind) {
-    struct layout layout = measure(catalog, kind);
+                       enum rlhfsim_catalog_kind kind, const char *section) {
+    struct layout layout = measure(catalog, kind, section);
     const char *name;
     print_header(stream, &layout);
     for (size_t row = 0; (name = rlhfsim_catalog_name(catalog, kind, row)) != NULL; row++) {
+        if (!catalog_view_is_below(section, name))
+            continue;
         fprintf(stream, "%-*s", layout.name_width, name);
         for (size_t i = 0; i < COLUMNS_SHOWN && shown[kind][i].column != NULL; i++) {
             struct rlhfsim_catalog_cell cell = cell_of(catalog, kind, name, shown[kind][i].column);

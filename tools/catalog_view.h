@@ -12,9 +12,13 @@
 /* The kinds, with the number of rows of each. */
 void catalog_view_kinds(FILE *stream, const struct rlhfsim_catalog *catalog);
 
-/* All rows of a kind; one row by its name. */
+/* Whether a name is that of a key below the section: training.tp below training. All are below
+ * NULL. */
+bool catalog_view_is_below(const char *section, const char *name);
+
+/* All rows of a kind, or those below a section; one row by its name. */
 void catalog_view_list(FILE *stream, const struct rlhfsim_catalog *catalog,
-                       enum rlhfsim_catalog_kind kind);
+                       enum rlhfsim_catalog_kind kind, const char *section);
 void catalog_view_row(FILE *stream, const struct rlhfsim_catalog *catalog,
                       enum rlhfsim_catalog_kind kind, const char *name);
 
@@ -22,7 +26,7 @@ void catalog_view_row(FILE *stream, const struct rlhfsim_catalog *catalog,
  * Keys are the columns; figures that are not known are null. */
 void catalog_json_kinds(FILE *stream, const struct rlhfsim_catalog *catalog);
 void catalog_json_list(FILE *stream, const struct rlhfsim_catalog *catalog,
-                       enum rlhfsim_catalog_kind kind);
+                       enum rlhfsim_catalog_kind kind, const char *section);
 void catalog_json_row(FILE *stream, const struct rlhfsim_catalog *catalog,
                       enum rlhfsim_catalog_kind kind, const char *name);
 

@@ -3,8 +3,6 @@
 
 #include "decimal.h"
 
-#include <rlhfsim/scenario.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +26,7 @@ static void axis_free(struct grid_axis *axis) {
     for (size_t i = 0; i < axis->count; i++)
         free(axis->values[i]);
     free(axis->values);
+    free(axis->columns);
     free(axis->key);
     *axis = (struct grid_axis){0};
 }
@@ -55,21 +54,28 @@ static enum rlhfsim_status refuse(const struct reading *reading, const char *at,
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+static bool make_room(struct grid_axis *axis) {
+    size_t room = axis->room == 0 ? 16 : 2 * axis->room;
+    if (axis->count < axis->room)
+        return true;
+    char **values = realloc(axis->values, room * sizeof *values);
+    axis->values = values != NULL ? values : axis->values;
+    int *columns = realloc(axis->columns, room * sizeof *columns);
+    axis->columns = columns != NULL ? columns : axis->columns;
+    if (values == NULL || columns == NULL)
+        return false;
+    axis->room = room;
+    return true;
+}
+
 /* Takes the text over. */
-static enum rlhfsim_status keep(const struct reading *reading, char *text) {
+static enum rlhfsim_status keep(const struct reading *reading, const char *at, char *text) {
     struct grid_axis *axis = reading->axis;
-    if (text != NULL && axis->count == axis->room) {
-        size_t room = axis->room == 0 ? 16 : 2 * axis->room;
-        char **values = realloc(axis->values, room * sizeof *values);
-        if (values != NULL) {
-            axis->values = values;
-            axis->room = room;
-        }
-    }
-    if (text == NULL || axis->count == axis->room) {
+    if (text == NULL || !make_room(axis)) {
         free(text);
         return RLHFSIM_NO_MEMORY;
     }
+    axis->columns[axis->count] = column_of(reading, at);
     axis->values[axis->count++] = text;
     return RLHFSIM_OK;
 }
@@ -78,7 +84,7 @@ static enum rlhfsim_status keep(const struct reading *reading, char *text) {
 static enum rlhfsim_status add_value(const struct reading *reading, const char *at,
                                      const char *text, size_t length) {
     char *value = strndup(text, length);
-    enum rlhfsim_status status = keep(reading, value);
+    enum rlhfsim_status status = keep(reading, at, value);
     if (status != RLHFSIM_OK)
         return status;
     if (reading->axis->count > reading->most)
@@ -227,6 +233,74 @@ enum rlhfsim_status grid_add(struct grid *grid, const char *argument,
     grid->point_count *= axis.count;
     return RLHFSIM_OK;
 }
+
+/* ---- repeats --------------------------------------------------------------------------------- */
+
+/* A value in the form that all its spellings share. */
+struct form {
+    char *text;
+    size_t index;
+};
+
+static int compare_forms(const void *first, const void *second) {
+    const struct form *a = first, *b = second;
+    int order = strcmp(a->text, b->text);
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static enum rlhfsim_status refuse_repeat(const struct grid_axis *axis, size_t first, size_t again,
+                                         struct rlhfsim_diagnostics *diagnostics) {
+    bool same = strcmp(axis->values[first], axis->values[again]) == 0;
+    return rlhfsim_diagnostics_add(
+        diagnostics, RLHFSIM_INVALID, file, 1, axis->columns[again],
+        "'%s' is a value of %s already%s%s%s, at column %d; expected each value once",
+        axis->values[again], axis->key, same ? "" : ", as '", same ? "" : axis->values[first],
+        same ? "" : "'", axis->columns[first]);
+}
+
+static enum rlhfsim_status find_repeats(const struct grid_axis *axis, struct form *forms,
+                                        struct rlhfsim_diagnostics *diagnostics) {
+    enum rlhfsim_status status = RLHFSIM_OK;
+    size_t first = 0;
+    qsort(forms, axis->count, sizeof *forms, compare_forms);
+    for (size_t i = 1; i < axis->count; i++)
+        if (strcmp(forms[i].text, forms[first].text) != 0)
+            first = i;
+        else
+            status = refuse_repeat(axis, forms[first].index, forms[i].index, diagnostics);
+    return status;
+}
+
+static enum rlhfsim_status check_axis(const struct grid_axis *axis,
+                                      const struct rlhfsim_source *source,
+                                      struct rlhfsim_diagnostics *diagnostics) {
+    struct form *forms = calloc(axis->count + 1, sizeof *forms);
+    enum rlhfsim_status status = forms == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
+    for (size_t i = 0; i < axis->count && status == RLHFSIM_OK; i++) {
+        char *text = rlhfsim_source_canonical_value(source, axis->key, axis->values[i]);
+        forms[i] = (struct form){text, i};
+        status = text == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
+    }
+    if (status == RLHFSIM_OK)
+        status = find_repeats(axis, forms, diagnostics);
+    for (size_t i = 0; forms != NULL && i < axis->count; i++)
+        free(forms[i].text);
+    free(forms);
+    return status;
+}
+
+enum rlhfsim_status grid_refuse_repeats(const struct grid *grid,
+                                        const struct rlhfsim_source *source,
+                                        struct rlhfsim_diagnostics *diagnostics) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (size_t i = 0; i < grid->axis_count && worst != RLHFSIM_NO_MEMORY; i++) {
+        enum rlhfsim_status status = check_axis(&grid->axes[i], source, diagnostics);
+        worst = status == RLHFSIM_OK ? worst : status;
+    }
+    return worst;
+}
+
+/* ---- points ---------------------------------------------------------------------------------- */
 
 const char *grid_value(const struct grid *grid, size_t point, size_t axis) {
     for (size_t faster = grid->axis_count - 1; faster > axis; faster--)

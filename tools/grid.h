@@ -15,7 +15,7 @@
  * the first and value i % m of the second.
  */
 
-#include <rlhfsim/diagnostics.h>
+#include <rlhfsim/scenario.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +26,7 @@
 struct grid_axis {
     char *key;
     char **values; /* as written; of ranges as computed */
+    int *columns;  /* where in the argument each of them stands, or its range */
     size_t count, room;
 };
 
@@ -44,6 +45,12 @@ void grid_end(struct grid *grid);
  * column in the argument. RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status grid_add(struct grid *grid, const char *argument,
                              struct rlhfsim_diagnostics *diagnostics);
+
+/* RLHFSIM_INVALID where a key has a value twice, as written or in another spelling ("1 GB" and
+ * "1000 MB"), with an error that names both; RLHFSIM_NO_MEMORY. */
+enum rlhfsim_status grid_refuse_repeats(const struct grid *grid,
+                                        const struct rlhfsim_source *source,
+                                        struct rlhfsim_diagnostics *diagnostics);
 
 /* The value that the axis has at the point. */
 const char *grid_value(const struct grid *grid, size_t point, size_t axis);

@@ -23,8 +23,11 @@ static enum rlhfsim_status lock(const struct journal *journal,
                                 struct rlhfsim_diagnostics *diagnostics) {
     if (flock(journal->descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return RLHFSIM_OK; /* a file system without locks is no reason to refuse */
-    return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, journal->path, 0, 0,
-                                   "another sweep is writing to this folder");
+    return rlhfsim_diagnostics_add(
+        diagnostics, RLHFSIM_INVALID, journal->path, 0, 0,
+        "another sweep is writing to this folder; give each its own "
+        "--out, with --shard I/N (such as one a rank of mpirun or srun) for "
+        "parts that rlhfsim merge puts together");
 }
 
 static enum rlhfsim_status write_all(const struct journal *journal, const char *bytes,
@@ -90,7 +93,7 @@ static enum rlhfsim_status check_identity(const struct journal *journal, const c
             diagnostics, RLHFSIM_INVALID, journal->path, 0, 0,
             "this is of another sweep: the scenario, a config.json, a catalog, an option that "
             "changes results or "
-            "the version of rlhfsim differs; give another --out, or leave --resume out to start "
+            "the version of rlhfsim differs; give another --out, or remove this file to start "
             "anew");
     if (found.shard != identity->shard || found.shards != identity->shards)
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, journal->path, 0, 0,
@@ -123,6 +126,29 @@ static enum rlhfsim_status read_earlier(const struct journal *journal,
     return status;
 }
 
+/* A sweep that starts anew would lose what another has done. */
+static enum rlhfsim_status refuse_earlier(const struct journal *journal,
+                                          struct rlhfsim_diagnostics *diagnostics) {
+    struct earlier earlier = {.stream = fopen(journal->path, "re")};
+    size_t lines = 0;
+    if (earlier.stream == NULL)
+        return failed(journal, "cannot read it", errno, diagnostics);
+    while (next_line(&earlier))
+        lines++;
+    int error = ferror(earlier.stream) ? errno : 0;
+    free(earlier.line);
+    fclose(earlier.stream);
+    if (error != 0)
+        return failed(journal, "cannot read it", error, diagnostics);
+    if (lines < 2) /* the first is no point */
+        return RLHFSIM_OK;
+    return rlhfsim_diagnostics_add(
+        diagnostics, RLHFSIM_INVALID, journal->path, 0, 0,
+        "an interrupted sweep left %zu finished point%s here; go on with --resume, give another "
+        "--out, or remove this file to start anew",
+        lines - 1, lines == 2 ? "" : "s");
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Cuts the file behind its last complete line; an empty one gets its first. */
@@ -153,8 +179,9 @@ enum rlhfsim_status journal_open(struct journal *journal, const char *directory,
     if (journal->descriptor < 0)
         return failed(journal, "cannot create it", errno, diagnostics);
     status = lock(journal, diagnostics);
-    if (status == RLHFSIM_OK && resume)
-        status = read_earlier(journal, identity, header, diagnostics, rows, &good);
+    if (status == RLHFSIM_OK)
+        status = resume ? read_earlier(journal, identity, header, diagnostics, rows, &good)
+                        : refuse_earlier(journal, diagnostics);
     return status == RLHFSIM_OK ? go_on(journal, good, identity, diagnostics) : status;
 }
 

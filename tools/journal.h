@@ -24,8 +24,9 @@ struct journal {
 };
 
 /* Opens the journal of the folder. With `resume` the lines of an earlier one go to
- * rows[point], owned by the caller; one of another sweep is RLHFSIM_INVALID. Otherwise it starts
- * anew. `header` is that of the table. A journal without a folder (NULL) keeps nothing. */
+ * rows[point], owned by the caller; one of another sweep is RLHFSIM_INVALID. Without it one that
+ * has points is RLHFSIM_INVALID and stays as it is. `header` is that of the table. A journal
+ * without a folder (NULL) keeps nothing. */
 enum rlhfsim_status journal_open(struct journal *journal, const char *directory,
                                  const struct identity *identity, const char *header, bool resume,
                                  struct rlhfsim_diagnostics *diagnostics, char **rows);

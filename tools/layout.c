@@ -81,11 +81,34 @@ void layout_phases(struct page *page, const struct rlhfsim_forecast *forecast) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* "tp 2, pp 4, " where a rank's GPUs share more than tensors. */
+static const char *parallel_text(const struct rlhfsim_layout *layout, char *text, size_t size) {
+    const struct {
+        const char *name;
+        int ranks;
+    } parts[] = {{"tp", layout->train_tp},
+                 {"cp", layout->train_cp},
+                 {"pp", layout->train_pp},
+                 {"vpp", layout->train_vpp},
+                 {"ep", layout->train_ep}};
+    size_t used = 0;
+    text[0] = '\0';
+    if (layout->train_cp * layout->train_pp * layout->train_ep == 1)
+        return text;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && used < size; i++)
+        if (parts[i].ranks > 1)
+            used += (size_t)snprintf(text + used, size - used, "%s %d, ", parts[i].name,
+                                     parts[i].ranks);
+    return text;
+}
+
 static void trainer_line(struct page *page, const struct rlhfsim_layout *layout) {
+    char parallel[96];
     page_label(page, "Trainer");
-    page_words(page, "%d data parallel rank%s x %d GPU%s (ZeRO stage %d);", layout->ranks,
-               plural(layout->ranks), layout->train_tp, plural(layout->train_tp),
-               layout->zero_stage);
+    int gpus = layout->train_tp * layout->train_cp * layout->train_pp;
+    page_words(page, "%d data parallel rank%s x %d GPU%s (%sZeRO stage %d);", layout->ranks,
+               plural(layout->ranks), gpus, plural(gpus),
+               parallel_text(layout, parallel, sizeof parallel), layout->zero_stage);
     if (layout->replicas > 0)
         page_words(page, "%s optimizer step%s a rollout step;",
                    text_count(layout->optimizer_steps).chars, plural(layout->optimizer_steps));

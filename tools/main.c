@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&run_command,     &check_command,
-                                                 &sweep_command,   &merge_command,
-                                                 &catalog_command, &validate_command};
+static const struct command *const commands[] = {
+    &run_command,     &check_command,    &sweep_command,    &merge_command,
+    &catalog_command, &validate_command, &calibrate_command};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const char documentation[] =

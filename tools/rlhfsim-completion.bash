@@ -68,7 +68,7 @@ _rlhfsim() {
         mapfile -t COMPREPLY < <(compgen -W "$(_rlhfsim_commands "$program")" -- "$word")
     elif [[ $command == catalog ]]; then
         _rlhfsim_catalog "$program" "$word" "$argument"
-    elif [[ $command == validate ]]; then
+    elif [[ $command == validate || $command == calibrate ]]; then
         _rlhfsim_files "$word" csv
     elif [[ $command == merge ]]; then
         compopt -o filenames 2>/dev/null

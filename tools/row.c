@@ -34,16 +34,9 @@ const char *row_status_name(enum row_status status) {
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static bool is_number(const char *text) {
-    char *end;
-    (void)strtod(text, &end);
-    return end != text && *end == '\0';
-}
-
 static void write_text(FILE *stream, const char *text) {
     bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
-    bool formula = text[0] != '\0' && strchr("=+-@\t", text[0]) != NULL && !is_number(text);
-    fprintf(stream, ",%s%s", quoted ? "\"" : "", formula ? "'" : "");
+    fputs(quoted ? ",\"" : ",", stream);
     for (; *text != '\0'; text++) {
         if (*text == '"')
             putc('"', stream);

@@ -7,6 +7,7 @@
 #include "catalog_path.h"
 #include "command.h"
 #include "diagnose.h"
+#include "glance.h"
 #include "grid.h"
 #include "interrupt.h"
 #include "journal.h"
@@ -62,7 +63,7 @@ static const struct argp_option table[] = {
      .doc = "Points at a time (default: the processors there are)"},
     {.name = "resume",
      .key = KEY_RESUME,
-     .doc = "Keep the points that an interrupted sweep left in DIR"},
+     .doc = "Keep the points that an interrupted sweep left in DIR, which is refused without it"},
     {.name = "shard",
      .key = KEY_SHARD,
      .arg = "I/N",
@@ -403,6 +404,8 @@ static enum rlhfsim_status run_table(struct sweep *sweep) {
         status = run_points(sweep);
     if (status == RLHFSIM_OK)
         status = table_deliver(&sweep->table, request->out, sweep->diagnostics);
+    if (status == RLHFSIM_OK && request->out != NULL && !request->options.quiet)
+        glance_print(stdout, &sweep->table);
     if (status != RLHFSIM_OK)
         say_kept(sweep, status);
     journal_close(&sweep->journal, status == RLHFSIM_OK);
@@ -420,6 +423,8 @@ static enum rlhfsim_status run_source(struct sweep *sweep, const char *catalog) 
                                            .seed = options->has_seed ? &options->seed : NULL};
     enum rlhfsim_status status =
         rlhfsim_source_read(options->scenario, &how, sweep->diagnostics, &sweep->source);
+    if (status == RLHFSIM_OK)
+        status = grid_refuse_repeats(&sweep->grid, sweep->source, sweep->diagnostics);
     if (status == RLHFSIM_OK)
         status = check_scenario(sweep);
     if (status == RLHFSIM_OK)

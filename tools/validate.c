@@ -37,11 +37,12 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
     "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
-    "and computed_params), collectives (sweeps as nccl-tests prints them), "
-    "weight-sync (times of weight syncs, or figures.csv of runs)."
+    "and computed_params), kernels (tables of kernel times), collectives (sweeps as nccl-tests "
+    "prints them) or weight-sync (times of weight syncs, or figures.csv of runs)."
     "\v"
     "Examples:\n"
     "  rlhfsim validate parameters models.csv\n"
+    "  rlhfsim validate kernels gemm.csv attention.csv\n"
     "  rlhfsim validate parameters models.csv --out errors --json\n"
     "  rlhfsim validate collectives sweeps.csv\n"
     "\n"
@@ -76,8 +77,7 @@ static error_t add_argument(struct validate *validate, const char *argument) {
     if (is_kind(argument))
         return 0;
     diagnose_usage(validate->program,
-                   "unknown kind '%s'; expected parameters, collectives or "
-                   "weight-sync",
+                   "unknown kind '%s'; expected parameters, kernels, collectives or weight-sync",
                    argument);
     return EINVAL;
 }

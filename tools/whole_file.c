@@ -2,9 +2,11 @@
 #include "whole_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,15 +59,56 @@ enum rlhfsim_status whole_file_folder(const char *directory,
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+static char *hidden_path(const char *directory, const char *name, int number) {
+    char *unique, *path;
+    if (asprintf(&unique, ".%s.%d.tmp", name, number) < 0)
+        return NULL;
+    path = whole_file_path(directory, unique);
+    free(unique);
+    return path;
+}
+
+/* Removes a file that a killed process left: a living one holds its own with a lock. False where
+ * there is none of the name. */
+static bool remove_leftover(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return errno != ENOENT;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        unlink(path);
+    close(descriptor);
+    return true;
+}
+
+static void remove_leftovers(const char *directory, const char *name) {
+    bool more = true;
+    for (int i = 0; i < NAMES_TRIED && more; i++) {
+        char *path = hidden_path(directory, name, i);
+        more = path != NULL && remove_leftover(path);
+        free(path);
+    }
+}
+
+/* NULL with EEXIST where somebody takes the fresh file for a leftover before it is locked. */
+static FILE *create_locked(const char *path) {
+    struct stat status;
+    FILE *stream = fopen(path, "wxe");
+    if (stream == NULL)
+        return NULL;
+    bool taken = flock(fileno(stream), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!taken && (fstat(fileno(stream), &status) != 0 || status.st_nlink > 0))
+        return stream;
+    fclose(stream);
+    errno = EEXIST;
+    return NULL;
+}
+
 /* The first free hidden name; "x" makes sure that nobody else writes to it. */
 static FILE *create_hidden(const char *directory, const char *name, char **hidden) {
+    remove_leftovers(directory, name);
     for (int i = 0; i < NAMES_TRIED; i++) {
-        char *unique;
-        if (asprintf(&unique, ".%s.%d.tmp", name, i) < 0)
-            return NULL;
-        *hidden = whole_file_path(directory, unique);
-        free(unique);
-        FILE *stream = *hidden == NULL ? NULL : fopen(*hidden, "wxe");
+        *hidden = hidden_path(directory, name, i);
+        FILE *stream = *hidden == NULL ? NULL : create_locked(*hidden);
         int error = *hidden == NULL ? ENOMEM : errno;
         if (stream != NULL)
             return stream;
@@ -90,11 +133,14 @@ static int finish(FILE *stream, const char *hidden, const char *path) {
     errno = 0;
     bool good = ferror(stream) == 0 && reach_disk(stream);
     int error = good ? 0 : errno != 0 ? errno : EIO;
+    int holder = dup(fileno(stream)); /* of the lock, until the file has its name */
     if (fclose(stream) != 0 && error == 0)
         error = errno;
-    if (error != 0)
-        return error;
-    return rename(hidden, path) == 0 ? 0 : errno;
+    if (error == 0 && rename(hidden, path) != 0)
+        error = errno;
+    if (holder >= 0)
+        close(holder);
+    return error;
 }
 
 enum rlhfsim_status whole_file_write(const char *directory, const char *name,

@@ -44,8 +44,9 @@ RLHFSIM_API bool rlhfsim_scenario_model(const struct rlhfsim_scenario *scenario,
 /* How the work of a step is laid out, and what it moves: what follows from the scenario without
  * simulating it. Counts of samples are of pairs offline. */
 struct rlhfsim_layout {
-    /* The trainer: gpus = ranks x train_tp. */
-    int train_tp, ranks, zero_stage;
+    /* The trainer: gpus = ranks x train_tp x train_cp x train_pp; the chunks of each pipeline
+     * stage, and the ranks that experts are divided over. */
+    int train_tp, train_pp, train_vpp, train_cp, train_ep, ranks, zero_stage;
     int64_t optimizer_steps;    /* of one rollout step; offline: 1 */
     int64_t rank_samples;       /* of a rank in one optimizer step */
     int64_t microbatch_samples; /* of one pass; 0 with a token budget */

@@ -66,6 +66,12 @@ RLHFSIM_API uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *sou
 RLHFSIM_API uint64_t rlhfsim_source_value_fingerprint(const struct rlhfsim_source *source,
                                                       const char *key, const char *value);
 
+/* The one form of all spellings of a value, written as behind `--set KEY=`: two values are the same
+ * ("1 GB" and "1000 MB", a name and its alias) when their forms are. Release with free(); NULL
+ * without memory. */
+RLHFSIM_API char *rlhfsim_source_canonical_value(const struct rlhfsim_source *source,
+                                                 const char *key, const char *value);
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Whether a scenario can have `key` ("training.tp"). RLHFSIM_OK, or RLHFSIM_INVALID with an error

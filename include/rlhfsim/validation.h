@@ -10,7 +10,10 @@
  *
  * Kinds: "parameters" reads tables of models with the columns name, config_json, computed_params
  * and source among others; config_json is relative to the table, and a row without one is looked up
- * in the catalog by its name.
+ * in the catalog by its name. "kernels" reads tables of measured kernel times, told apart by their
+ * columns: products (gpu, dtype, m, n, k, time_us), attention (gpu, phase, batch, seq_len, q_heads,
+ * kv_heads, head_dim, kv_dtype, time_us) and operators of a layer (gpu, model, tp, num_tokens, op,
+ * time_ms).
  */
 
 #include <rlhfsim/diagnostics.h>

@@ -10,6 +10,7 @@ struct entry {
     struct rlhfsim_error error;
     size_t file_order; /* index of the first error of the same file, from 1; 0: the main file */
     size_t found;      /* index when it was added */
+    bool delayed;
 };
 
 struct rlhfsim_diagnostics {
@@ -137,10 +138,17 @@ static int compare_entries(const void *first, const void *second) {
     const struct entry *a = first, *b = second;
     int order = compare_sizes(a->file_order, b->file_order);
     if (order == 0)
+        order = a->delayed - b->delayed;
+    if (order == 0)
         order = compare_ints(a->error.line, b->error.line);
     if (order == 0)
         order = compare_ints(a->error.column, b->error.column);
     return order != 0 ? order : compare_sizes(a->found, b->found);
+}
+
+void base_diagnostics_delay(struct rlhfsim_diagnostics *diagnostics) {
+    if (diagnostics->count > 0)
+        diagnostics->entries[diagnostics->count - 1].delayed = true;
 }
 
 void base_diagnostics_sort(struct rlhfsim_diagnostics *diagnostics, size_t first,

@@ -11,9 +11,12 @@
 /* True when memory ran out while an error was added, so that the list is short of it. */
 bool base_diagnostics_lost(const struct rlhfsim_diagnostics *diagnostics);
 
+/* The last error is about something that is not there: it comes behind those of its file. */
+void base_diagnostics_delay(struct rlhfsim_diagnostics *diagnostics);
+
 /* Brings the errors from index `first` on into reading order: by file (`main_file`, then the others
- * in the order in which they were first named), line and column; errors of one place keep their
- * order. */
+ * in the order in which they were first named), those that are delayed last, line and column;
+ * errors of one place keep their order. */
 void base_diagnostics_sort(struct rlhfsim_diagnostics *diagnostics, size_t first,
                            const char *main_file);
 

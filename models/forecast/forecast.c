@@ -48,6 +48,7 @@ static void add_provenance(struct rlhfsim_summary *summary, const char *key, con
 static void fill_provenance(struct rlhfsim_summary *summary,
                             const struct rlhfsim_scenario *scenario) {
     add_provenance(summary, "cluster.gpu", scenario->gpu_provenance);
+    add_provenance(summary, "kernels", scenario->kernels_provenance);
     add_provenance(summary, "cluster.node", scenario->node_provenance);
     add_provenance(summary, "framework", scenario->framework_provenance);
     add_provenance(summary, "rollout.response_tokens", scenario->length_provenance);

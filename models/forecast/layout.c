@@ -8,6 +8,10 @@ static void lay_trainer(const struct forecast_plan *plan, struct rlhfsim_layout 
     int64_t samples = scenario->algorithm.prompts_per_step * scenario->algorithm.samples_per_prompt;
     int64_t minibatch = scenario->algorithm.minibatch_samples;
     layout->train_tp = scenario->training.tp;
+    layout->train_pp = scenario->training.pp;
+    layout->train_vpp = scenario->training.vpp;
+    layout->train_cp = scenario->training.cp;
+    layout->train_ep = scenario->training.ep;
     layout->ranks = plan->dp;
     layout->zero_stage = scenario->training.zero_stage;
     layout->optimizer_steps = scenario->algorithm.epochs * samples / minibatch;

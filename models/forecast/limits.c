@@ -45,7 +45,7 @@ static void speed_up_rewards(struct rlhfsim_scenario *scenario) {
 /* Everything the framework's software adds, launches included. */
 static void speed_up_software(struct rlhfsim_scenario *scenario) {
     struct catalog_framework *framework = &scenario->framework;
-    scenario->cluster.gpu.kernel_launch_s /= SPEED_UP;
+    hardware_scale_launches(&scenario->cluster.gpu, 1.0 / SPEED_UP);
     framework->training.microbatch_host_s /= SPEED_UP;
     framework->training.optimizer_host_s /= SPEED_UP;
     framework->step_host_s /= SPEED_UP;

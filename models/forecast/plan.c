@@ -37,26 +37,48 @@ static bool is_trained(enum algorithm_role role) {
     return role == ALGORITHM_ROLE_ACTOR || role == ALGORITHM_ROLE_CRITIC;
 }
 
+/* Experts are divided in models that have some. */
+static void plan_parallel(const struct forecast_plan *plan, struct training_plan *passes) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    bool experts = passes->architecture->experts > 0;
+    passes->tp = scenario->training.tp;
+    passes->sequence_parallel = scenario->training.sequence_parallel;
+    passes->pp = scenario->training.pp;
+    passes->vpp = scenario->training.vpp;
+    passes->cp = scenario->training.cp;
+    passes->context = scenario->training.context;
+    passes->ep = experts ? scenario->training.ep : 1;
+    passes->expert_tp = experts ? scenario->training.expert_tp : 0;
+    passes->dp = plan->dp;
+    passes->zero_stage = scenario->training.zero_stage;
+    passes->shard_ranks = scenario->training.shard_ranks;
+    passes->reshard_after_forward = scenario->training.reshard_after_forward;
+    passes->prefetch = scenario->training.prefetch;
+    passes->reduction = scenario->training.reduction;
+    passes->overlap_reduction = scenario->training.overlap_gradients;
+    passes->overlap_update = scenario->training.overlap_weights;
+}
+
 static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     const struct scenario_model *model = &scenario->models[role];
     plan->present[role] = plan->resident[role] = model->present;
     if (!model->present)
         return;
-    plan->passes[role] = (struct training_plan){
-        .cluster = &scenario->cluster,
-        .architecture = &model->architecture,
-        .head = head_of(role),
-        .trained = is_trained(role),
-        .lora_rank = model->lora_rank,
-        .tp = scenario->training.tp,
-        .dp = plan->dp,
-        .zero_stage = scenario->training.zero_stage,
-        .precision = scenario->training.precision,
-        .recompute = scenario->training.recompute,
-        .offload = model->offload,
-        .software = scenario->framework.training,
-    };
+    struct training_plan *passes = &plan->passes[role];
+    training_plan_default(passes);
+    passes->cluster = &scenario->cluster;
+    passes->architecture = &model->architecture;
+    passes->head = head_of(role);
+    passes->trained = is_trained(role);
+    passes->lora_rank = model->lora_rank;
+    plan_parallel(plan, passes);
+    passes->precision = scenario->training.precision;
+    passes->recompute = scenario->training.recompute;
+    passes->attention = scenario->training.attention;
+    passes->attention_rates = scenario->training.attention_rates;
+    passes->offload = model->offload;
+    passes->software = scenario->framework.training;
 }
 
 /* A LoRA actor whose adapters are switched off is its own reference. */
@@ -70,7 +92,7 @@ static void plan_adapters_off_reference(struct forecast_plan *plan) {
 
 static void plan_trainer(struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
-    plan->dp = plan->gpus / scenario->training.tp;
+    plan->dp = plan->gpus / scenario->training.tp / scenario->training.cp / scenario->training.pp;
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
         plan_model(plan, (enum algorithm_role)role);
     if (!plan->present[ALGORITHM_ROLE_REFERENCE] &&
@@ -194,7 +216,7 @@ static void plan_weight_sync(struct forecast_plan *plan) {
         .total_bytes = parameters * hardware_precision_bytes(generation->precision),
         .tensors = (double)(adapters ? llm_lora_tensors(actor->architecture)
                                      : llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY)),
-        .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp,
+        .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp * actor->pp * actor->ep,
         .engine_ranks = generation->tp,
     };
     plan->sync_bytes = request.total_bytes / generation->tp;

@@ -15,7 +15,7 @@
 #include "models/reliability/checkpoint.h"
 #include "models/scenario/scenario.h"
 #include "models/training/footprint.h"
-#include "models/training/pass.h"
+#include "models/training/step.h"
 
 /* Who holds memory: the models by role, the rollout engine, and what belongs to nobody. */
 enum forecast_owner {
@@ -59,7 +59,7 @@ struct forecast_memory_state {
 struct forecast_plan {
     const struct rlhfsim_scenario *scenario;
     int gpus;
-    int dp;               /* data-parallel ranks of the trainer; gpus = dp x training.tp */
+    int dp;               /* data-parallel ranks of the trainer; gpus = dp x tp x cp x pp */
     int replicas;         /* of the rollout engine; gpus = replicas x rollout.tp; 0 when offline */
     int64_t prompt_limit; /* longest prompt */
     int64_t response_limit; /* longest response */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/samples.h"
 
+#include "models/forecast/deal.h"
 #include "models/scenario/steps.h"
 #include "sim/contract.h"
 #include "sim/random.h"
@@ -28,8 +29,10 @@ enum rlhfsim_status forecast_samples_new(const struct forecast_plan *plan,
         .response_tokens = calloc(capacity, sizeof *samples->response_tokens),
         .order = calloc(capacity, sizeof *samples->order),
         .scratch = calloc(capacity, sizeof *samples->scratch),
+        .dealt = calloc(capacity, sizeof *samples->dealt),
     };
-    if (samples->prompt_tokens && samples->response_tokens && samples->order && samples->scratch)
+    if (samples->prompt_tokens && samples->response_tokens && samples->order && samples->scratch &&
+        samples->dealt)
         return RLHFSIM_OK;
     forecast_samples_free(samples);
     return RLHFSIM_NO_MEMORY;
@@ -40,6 +43,7 @@ void forecast_samples_free(struct forecast_samples *samples) {
     free(samples->response_tokens);
     free(samples->order);
     free(samples->scratch);
+    free(samples->dealt);
     *samples = (struct forecast_samples){0};
 }
 
@@ -134,9 +138,15 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
         .stride = stride,
         .batches = calloc(ranks * stride, sizeof *split->batches),
         .fill = calloc(stride, sizeof *split->fill),
+        .deal = calloc(samples_per_step(plan), sizeof *split->deal),
+        .deal_tokens = calloc(samples_per_step(plan), sizeof *split->deal_tokens),
+        .rank_tokens = calloc(ranks, sizeof *split->rank_tokens),
+        .rank_counts = calloc(ranks, sizeof *split->rank_counts),
+        .slowest = calloc(stride, sizeof *split->slowest),
         .counts = calloc(ranks, sizeof *split->counts),
     };
-    if (split->batches && split->fill && split->counts)
+    if (split->batches && split->fill && split->slowest && split->counts && split->deal &&
+        split->deal_tokens && split->rank_tokens && split->rank_counts)
         return RLHFSIM_OK;
     forecast_split_free(split);
     return RLHFSIM_NO_MEMORY;
@@ -145,6 +155,11 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
 void forecast_split_free(struct forecast_split *split) {
     free(split->batches);
     free(split->fill);
+    free(split->deal);
+    free(split->deal_tokens);
+    free(split->rank_tokens);
+    free(split->rank_counts);
+    free(split->slowest);
     free(split->counts);
     *split = (struct forecast_split){0};
 }
@@ -160,15 +175,20 @@ static uint32_t sequence_tokens(const struct forecast_samples *samples, size_t s
     return samples->prompt_tokens[sequence] + samples->response_tokens[sequence];
 }
 
-/* The length that a sequence of [begin, end) is padded to. */
+/* The sequence in a place of the order in which the ranks have them. */
+static uint32_t dealt_tokens(const struct forecast_samples *samples, size_t place) {
+    return sequence_tokens(samples, samples->dealt[place]);
+}
+
+/* The length that the sequences in places [begin, end) are padded to. */
 static double padded_tokens(const struct forecast_plan *plan,
                             const struct forecast_samples *samples, size_t begin, size_t end) {
     if (plan->scenario->algorithm.type->has_rollout)
         return (double)(plan->prompt_limit + plan->response_limit);
     uint32_t longest = 0;
     for (size_t i = begin; i < end; i++)
-        if (sequence_tokens(samples, i) > longest)
-            longest = sequence_tokens(samples, i);
+        if (dealt_tokens(samples, i) > longest)
+            longest = dealt_tokens(samples, i);
     return longest;
 }
 
@@ -183,7 +203,7 @@ static size_t split_by_count(const struct forecast_plan *plan,
         batches[count] = (struct llm_batch){0};
         for (size_t i = first; i < last; i++)
             batch_add(&batches[count],
-                      plan->scenario->training.packing ? sequence_tokens(samples, i) : padded);
+                      plan->scenario->training.packing ? dealt_tokens(samples, i) : padded);
     }
     return count;
 }
@@ -207,14 +227,14 @@ static void sort_by_digit(const struct forecast_samples *samples, const uint32_t
         to[places[sequence_tokens(samples, from[i]) >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* Orders sequences [begin, end) by falling length, equal ones by index, digit after digit from the
- * least. */
+/* Orders the sequences in places [begin, end) by falling length, equal ones by place, digit after
+ * digit from the least. */
 static void sort_by_length(struct forecast_samples *samples, size_t begin, size_t end) {
     uint32_t longest = 0;
     for (size_t i = begin; i < end; i++) {
-        samples->order[i] = (uint32_t)i;
-        if (sequence_tokens(samples, i) > longest)
-            longest = sequence_tokens(samples, i);
+        samples->order[i] = samples->dealt[i];
+        if (dealt_tokens(samples, i) > longest)
+            longest = dealt_tokens(samples, i);
     }
     for (unsigned shift = 0; shift < 32 && longest >> shift > 0; shift += DIGIT_BITS) {
         uint32_t *sorted = samples->scratch;
@@ -244,6 +264,31 @@ static size_t split_by_tokens(struct forecast_samples *samples, size_t begin, si
     return count;
 }
 
+/* Samples [first, first + count) to the ranks, all sequences of a sample to the same one. */
+static void deal(const struct forecast_plan *plan, struct forecast_samples *samples, size_t first,
+                 size_t count, const struct forecast_split *split) {
+    size_t per_sample = sequences_per_sample(plan);
+    bool balanced = plan->scenario->training.balance_ranks;
+    struct forecast_deal deal = {.samples = count,
+                                 .ranks = (size_t)plan->dp,
+                                 .tokens = split->deal_tokens,
+                                 .rank_tokens = split->rank_tokens,
+                                 .rank_counts = split->rank_counts,
+                                 .sorted = samples->order};
+    for (size_t i = 0; i < count; i++) {
+        split->deal[i] = (uint32_t)i;
+        split->deal_tokens[i] = 0.0;
+        for (size_t s = 0; s < per_sample; s++)
+            split->deal_tokens[i] += sequence_tokens(samples, (first + i) * per_sample + s);
+    }
+    if (balanced)
+        forecast_deal_balanced(&deal, split->deal);
+    for (size_t i = 0; i < count; i++)
+        for (size_t s = 0; s < per_sample; s++)
+            samples->dealt[(first + i) * per_sample + s] =
+                (uint32_t)((first + split->deal[i]) * per_sample + s);
+}
+
 void forecast_split_make(const struct forecast_plan *plan, struct forecast_samples *samples,
                          size_t first, size_t count, struct forecast_split *split) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
@@ -256,9 +301,10 @@ void forecast_split_make(const struct forecast_plan *plan, struct forecast_sampl
     split->of_first = first;
     split->of_count = count;
     split->most = 0;
+    deal(plan, samples, first, count, split);
     for (size_t rank = 0; rank < ranks; rank++) {
         size_t begin = end;
-        end += (count / ranks + (rank < count % ranks)) * per_sample;
+        end += forecast_share(count, ranks, rank) * per_sample;
         struct llm_batch *batches = split->batches + rank * split->stride;
         split->counts[rank] =
             scenario->training.microbatch_tokens > 0

@@ -13,6 +13,8 @@
  * longest response there can be (as verl without remove_padding and DeepSpeed-Chat do), one of an
  * offline algorithm to its own longest sequence (as TRL's DPO collator does). With packing tokens
  * are counted as they are; a token budget is filled first-fit-decreasing on every rank.
+ *
+ * Ranks get samples as they come, or dealt so that their tokens are about equal (deal.h).
  */
 
 #include "models/forecast/plan.h"
@@ -24,6 +26,7 @@ struct forecast_samples {
     size_t sequences; /* of it: samples x sequences a sample */
     uint32_t *prompt_tokens, *response_tokens;
     uint32_t *order, *scratch; /* of the packing: sequences by falling length */
+    uint32_t *dealt;           /* sequences in the order in which the ranks have them */
     size_t cut;                /* responses cut at the limit */
     uint64_t draws;            /* how often sequences were drawn: tells one step's from another's */
 };
@@ -48,7 +51,11 @@ void forecast_samples_draw_chunk(const struct forecast_plan *plan, uint32_t repl
 struct forecast_split {
     size_t stride;
     struct llm_batch *batches;
-    double *fill; /* scratch: tokens in each bin */
+    double *fill;   /* scratch: tokens in each bin */
+    uint32_t *deal; /* scratch of the dealing, see deal.h */
+    double *deal_tokens, *rank_tokens;
+    size_t *rank_counts;
+    struct llm_batch *slowest; /* scratch: of each place the largest micro-batch of all ranks */
     size_t *counts;
     size_t most;      /* the largest count */
     uint64_t of_draw; /* what it was made of, to be found again */

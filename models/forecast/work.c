@@ -5,10 +5,16 @@
  * rank and segment, on the rank's GPUs; ranks meet at a barrier where the algorithm or the sharding
  * makes them (ZeRO-3 gathers in every micro-batch, gradients are reduced in every mini-batch), so
  * that uneven sequences show as idle time. Rollouts are one process per engine replica.
+ *
+ * With a pipeline a rank's micro-batches go through its stages together (training/step.h), all of a
+ * mini-batch or of an inference pass; its idle stages are inside the rank's task. Where ranks meet
+ * in every micro-batch, all of them go at the pace of the largest one in each place.
  */
 
 #include "models/forecast/runner.h"
 
+#include "models/training/flops.h"
+#include "models/training/links.h"
 #include "sim/contract.h"
 #include "sim/recorder.h"
 
@@ -31,8 +37,13 @@ static struct sim_task_tag tag_of(const struct forecast_runner *runner, double b
                                  .flops = flops};
 }
 
-/* A task of `seconds` on GPUs [first, first + count) after the last barrier. */
-static enum sim_status add_gpu_task(struct forecast_runner *runner, uint32_t first, uint32_t count,
+/* GPUs [first, first + count), and as many again every `apart` further on, `times` in all. */
+struct gpus {
+    uint32_t first, count, apart, times;
+};
+
+/* A task of `seconds` on some GPUs after the last barrier. */
+static enum sim_status add_gpu_task(struct forecast_runner *runner, struct gpus gpus,
                                     double seconds, double bytes, double flops, sim_task_id *task) {
     struct sim_task_spec spec = {.duration_ns = sim_time_from_s(seconds),
                                  .recorded = true,
@@ -40,9 +51,10 @@ static enum sim_status add_gpu_task(struct forecast_runner *runner, uint32_t fir
     enum sim_status status = sim_task_new(runner->sim, &spec, task);
     if (status == SIM_OK)
         status = sim_task_after(runner->sim, *task, runner->barrier);
-    if (status == SIM_OK)
-        status = sim_task_demand_range(runner->sim, *task, runner->first_gpu + first, count);
-    runner->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * count;
+    for (uint32_t i = 0; i < gpus.times && status == SIM_OK; i++)
+        status = sim_task_demand_range(runner->sim, *task,
+                                       runner->first_gpu + gpus.first + i * gpus.apart, gpus.count);
+    runner->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * gpus.count * gpus.times;
     return status;
 }
 
@@ -64,16 +76,25 @@ static bool segment_is_level(const struct forecast_runner *runner) {
     return true;
 }
 
+/* A rank's GPUs: neighbours in each stage of the pipeline, stages behind one another. */
+static struct gpus rank_gpus(const struct forecast_plan *plan, int rank) {
+    uint32_t group = (uint32_t)(plan->scenario->training.tp * plan->scenario->training.cp);
+    return (struct gpus){.first = (uint32_t)rank * group,
+                         .count = group,
+                         .apart = (uint32_t)plan->dp * group,
+                         .times = (uint32_t)plan->scenario->training.pp};
+}
+
 /* Turns the segment into tasks and a barrier. */
 static enum sim_status segment_flush(struct forecast_runner *runner, sim_task_func *on_done) {
     struct forecast_segment *segment = &runner->segment;
-    uint32_t tp = (uint32_t)runner->plan->scenario->training.tp;
     sim_task_id barrier;
     enum sim_status status = new_barrier(runner, on_done, &barrier);
     for (int rank = 0; rank < runner->plan->dp && status == SIM_OK; rank++) {
         sim_task_id task;
-        status = add_gpu_task(runner, (uint32_t)rank * tp, tp, segment->seconds[rank],
-                              segment->bytes[rank], segment->flops[rank] / tp, &task);
+        struct gpus gpus = rank_gpus(runner->plan, rank);
+        status = add_gpu_task(runner, gpus, segment->seconds[rank], segment->bytes[rank],
+                              segment->flops[rank] / (gpus.count * gpus.times), &task);
         if (status == SIM_OK)
             status = sim_task_after(runner->sim, barrier, task);
         if (status == SIM_OK)
@@ -147,7 +168,86 @@ static void add_microbatch(struct forecast_runner *runner, size_t k, bool traini
 
 /* Ranks wait for each other in every micro-batch when collectives are in it. */
 static bool meets_in_microbatch(const struct training_plan *passes, bool training) {
-    return passes->zero_stage == 3 || (training && passes->zero_stage == 2);
+    return passes->zero_stage == 3 || passes->ep > 1 ||
+           (training && training_reduces(passes, false));
+}
+
+/* ---- pipelines ------------------------------------------------------------------------------ */
+
+/* More than passes in a row: stages, or new weights that come in behind a mini-batch's first. */
+static bool is_pipeline(const struct training_plan *passes, bool training) {
+    return passes->pp > 1 || (training && passes->overlap_update && training_renews(passes));
+}
+
+static double pass_flops(const struct training_plan *passes, const struct llm_batch *batch,
+                         bool training) {
+    double flops = training_forward_flops(passes, batch);
+    return training ? flops + training_backward_flops(passes, batch) : flops;
+}
+
+/* Of each place the largest micro-batch of all ranks. */
+static struct training_work slowest_work(struct forecast_runner *runner,
+                                         const struct training_plan *passes) {
+    struct forecast_split *split = &runner->split;
+    for (size_t k = 0; k < split->most; k++) {
+        double most = -1.0;
+        for (int rank = 0; rank < runner->plan->dp; rank++) {
+            const struct llm_batch *batch = &split->batches[(size_t)rank * split->stride + k];
+            double flops = k < split->counts[rank] ? pass_flops(passes, batch, false) : -1.0;
+            if (flops <= most)
+                continue;
+            most = flops;
+            split->slowest[k] = *batch;
+        }
+    }
+    return (struct training_work){split->slowest, split->most, false};
+}
+
+static bool same_work(const struct training_work *a, const struct training_work *b) {
+    return a->count == b->count &&
+           memcmp(a->batches, b->batches, a->count * sizeof *a->batches) == 0;
+}
+
+static enum sim_status play(const struct training_plan *passes, const struct training_work *work,
+                            bool training, struct training_step *step) {
+    return training ? training_step_passes(passes, work, step)
+                    : training_step_forward(passes, work, step);
+}
+
+/* Seconds and bytes of `step`, FLOPs of the rank's own micro-batches. */
+static void add_rank(struct forecast_runner *runner, const struct training_plan *passes, int rank,
+                     const struct training_step *step, bool training) {
+    const struct forecast_split *split = &runner->split;
+    struct training_cost cost = {.total_s = step->total_s, .bytes = step->bytes};
+    for (size_t k = 0; k < split->counts[rank]; k++)
+        cost.flops +=
+            pass_flops(passes, &split->batches[(size_t)rank * split->stride + k], training);
+    segment_add(runner, rank, &cost);
+    if (training)
+        runner->measures->training_flops += cost.flops;
+}
+
+/* Every rank's micro-batches through its stages; equal ranks are played once. */
+static enum sim_status add_pipelines(struct forecast_runner *runner,
+                                     const struct training_plan *passes, bool training) {
+    const struct forecast_split *split = &runner->split;
+    bool together = meets_in_microbatch(passes, training);
+    struct training_work before = {.count = 0};
+    struct training_step step = {0};
+    enum sim_status status = SIM_OK;
+    for (int rank = 0; rank < runner->plan->dp && status == SIM_OK; rank++) {
+        struct training_work work = {split->batches + (size_t)rank * split->stride,
+                                     split->counts[rank], false};
+        if (together)
+            work = rank == 0 ? slowest_work(runner, passes) : before;
+        if (work.count == 0)
+            continue;
+        if (!same_work(&work, &before))
+            status = play(passes, &work, training, &step);
+        before = work;
+        add_rank(runner, passes, rank, &step, training);
+    }
+    return status;
 }
 
 static enum sim_status add_microbatches(struct forecast_runner *runner, size_t first, size_t count,
@@ -155,6 +255,8 @@ static enum sim_status add_microbatches(struct forecast_runner *runner, size_t f
     const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
     enum sim_status status = SIM_OK;
     forecast_split_make(runner->plan, &runner->samples, first, count, &runner->split);
+    if (is_pipeline(passes, training))
+        return add_pipelines(runner, passes, training);
     for (size_t k = 0; k < runner->split.most && status == SIM_OK; k++) {
         add_microbatch(runner, k, training);
         if (meets_in_microbatch(passes, training))
@@ -300,8 +402,9 @@ static enum sim_status work_everywhere(struct forecast_runner *runner, double se
                                        double bytes) {
     sim_task_id task, barrier;
     enum sim_status status = new_barrier(runner, runner->phase_done, &barrier);
+    struct gpus all = {.count = (uint32_t)runner->plan->gpus, .times = 1};
     if (status == SIM_OK)
-        status = add_gpu_task(runner, 0, (uint32_t)runner->plan->gpus, seconds, bytes, 0.0, &task);
+        status = add_gpu_task(runner, all, seconds, bytes, 0.0, &task);
     if (status == SIM_OK)
         status = sim_task_after(runner->sim, barrier, task);
     if (status != SIM_OK)

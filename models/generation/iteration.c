@@ -181,10 +181,21 @@ static double prefill_attention_s(const struct generation_plan *plan, double tok
     double heads = (double)model->heads / plan->tp;
     double kv_heads = (llm_is_latent(model) ? heads : (double)model->kv_heads / kv_split(plan));
     double width = llm_score_width(model);
-    /* queries in, output out, keys and values in; latent attention has them in full here */
-    double bytes = ELEMENT_BYTES * tokens * 2.0 * (heads + kv_heads) * width;
-    return (double)model->layers *
-           hardware_attention_s(&plan->cluster->gpu, pairs, heads, width, bytes);
+    /* latent attention has keys and values in full here */
+    struct hardware_attention attention = {
+        .score_pairs = pairs,
+        .tokens = tokens,
+        .sequences = 1.0,
+        .context_tokens = tokens,
+        .cached_tokens = tokens,
+        .heads = heads,
+        .kv_heads = kv_heads,
+        .score_dim = width,
+        .value_dim = width,
+        .element_bytes = ELEMENT_BYTES,
+        .kv_token_bytes = ELEMENT_BYTES * kv_heads * 2.0 * width,
+    };
+    return (double)model->layers * hardware_attention_prefill_s(&plan->cluster->gpu, &attention);
 }
 
 /* Everything but the two kinds of attention: `tokens` go through the layers, `logits` of them

@@ -5,6 +5,14 @@
 
 #include <limits.h>
 
+void hardware_scale_launches(struct hardware_gpu *gpu, double factor) {
+    gpu->kernel_launch_s *= factor;
+    for (int i = 0; i < HARDWARE_KERNEL_COUNT; i++)
+        *hardware_kernel_coefficient(&gpu->kernels, (enum hardware_kernel)i, HARDWARE_LAUNCH) *=
+            factor;
+    gpu->kernels.gemm[HARDWARE_FP16].launch_s *= factor;
+}
+
 int hardware_cluster_gpus(const struct hardware_cluster *cluster) {
     CONTRACT(cluster->nodes >= 0 && cluster->gpus_per_node >= 0, "a count below 0");
     CONTRACT(cluster->gpus_per_node == 0 || cluster->nodes <= INT_MAX / cluster->gpus_per_node,

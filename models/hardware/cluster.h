@@ -8,7 +8,7 @@
  * measured, and every figure of the catalog row has its source there.
  */
 
-#include "models/hardware/precision.h"
+#include "models/hardware/kernel_law.h"
 
 #include <stdbool.h>
 
@@ -25,6 +25,7 @@ struct hardware_gpu {
     double host_bandwidth_bytes_per_s;    /* PCIe, one direction, as measured */
     double kernel_launch_s;               /* what a kernel costs beside its work */
     double power_w;
+    struct hardware_kernel_laws kernels; /* kernel times by shape; zero: not known */
 };
 
 /*
@@ -90,6 +91,9 @@ struct hardware_cluster {
     int gpus_per_node; /* used ones; at most node.gpus */
     struct hardware_topology topology;
 };
+
+/* Multiplies what launches cost, of the plain roofline and of every law. */
+void hardware_scale_launches(struct hardware_gpu *gpu, double factor);
 
 int hardware_cluster_gpus(const struct hardware_cluster *cluster);
 

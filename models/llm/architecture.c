@@ -195,6 +195,11 @@ int64_t llm_layer_parameters(const struct llm_architecture *a, const struct llm_
            ffn_vectors(a, kind->moe) + block_norms(a) * norm_parameters(a, a->hidden);
 }
 
+int64_t llm_layer_expert_parameters(const struct llm_architecture *a,
+                                    const struct llm_layer_kind *kind) {
+    return kind->moe ? a->experts * (expert_matrices(a) + expert_vectors(a)) : 0;
+}
+
 int64_t llm_head_parameters(const struct llm_architecture *a, enum llm_head head) {
     return llm_embedding_width(a) * (head == LLM_HEAD_SCALAR ? 1 : a->vocab);
 }
@@ -250,6 +255,11 @@ static int64_t attention_projections(const struct llm_architecture *a) {
 
 static int64_t ffn_sides(const struct llm_architecture *a, int64_t width) {
     return (ffn_inputs(a) + 1) * (a->hidden + width);
+}
+
+int64_t llm_layer_expert_lora_parameters(const struct llm_architecture *a,
+                                         const struct llm_layer_kind *kind, int64_t rank) {
+    return kind->moe ? rank * a->experts * ffn_sides(a, a->moe_ffn) : 0;
 }
 
 int64_t llm_layer_lora_parameters(const struct llm_architecture *a,

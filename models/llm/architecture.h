@@ -122,6 +122,12 @@ int64_t llm_head_parameters(const struct llm_architecture *architecture, enum ll
 int64_t llm_parameters(const struct llm_architecture *architecture, enum llm_head head);
 /* The same without the experts that a token does not go through. */
 int64_t llm_active_parameters(const struct llm_architecture *architecture, enum llm_head head);
+/* Of llm_layer_parameters: all experts of the layer, shared ones and router not counted. 0 without
+ * experts. And of llm_layer_lora_parameters. */
+int64_t llm_layer_expert_parameters(const struct llm_architecture *architecture,
+                                    const struct llm_layer_kind *kind);
+int64_t llm_layer_expert_lora_parameters(const struct llm_architecture *architecture,
+                                         const struct llm_layer_kind *kind, int64_t rank);
 
 /* FLOPs of the pre-training that made the weights, 6 x active parameters x tokens (Kaplan et al.,
  * 2020); 0 where the tokens are not known. */

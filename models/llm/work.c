@@ -33,11 +33,11 @@ static void add_latent(struct gemm_list *list, const struct llm_architecture *a)
     if (rank > 0)
         add(list, (struct llm_gemm){"q_down", rank, a->hidden, .whole = true, .projections = 1});
     add(list, (struct llm_gemm){rank > 0 ? "q_up" : "q", query, rank > 0 ? rank : a->hidden,
-                                .split_columns = true, .projections = 1});
+                                .split_columns = true, .projections = 1, .heads = a->heads});
     add(list, (struct llm_gemm){"kv_down", a->kv_lora_rank + a->rope_head_dim, a->hidden,
                                 .whole = true, .projections = 1});
     add(list, (struct llm_gemm){"kv_up", expanded, a->kv_lora_rank, .split_columns = true,
-                                .projections = 1});
+                                .projections = 1, .heads = a->heads});
     if (a->index_heads == 0)
         return;
     int64_t index = a->index_heads * a->index_head_dim;
@@ -51,9 +51,10 @@ static void add_attention(struct gemm_list *list, const struct llm_architecture 
         add_latent(list, a);
     else
         add(list, (struct llm_gemm){"qkv", llm_query_columns(a) + 2 * llm_key_columns(a), a->hidden,
-                                    .split_columns = true, .projections = 3});
-    add(list,
-        (struct llm_gemm){"attention_output", a->hidden, llm_value_columns(a), .projections = 1});
+                                    .split_columns = true, .projections = 3, .heads = a->heads,
+                                    .kv_columns = 2 * llm_key_columns(a), .kv_heads = a->kv_heads});
+    add(list, (struct llm_gemm){"attention_output", a->hidden, llm_value_columns(a),
+                                .projections = 1, .heads = a->heads});
 }
 
 /* A feed-forward, or experts of it. */

@@ -23,7 +23,10 @@ struct llm_gemm {
     bool split_columns; /* tensor parallelism divides n (column-parallel), else k (row-parallel) */
     bool whole;         /* tensor parallelism leaves it alone: every rank has it */
     int projections;    /* layers of the model that are fused in it (LoRA adapters it carries) */
-    int64_t experts, per_token; /* 0 without experts */
+    int64_t heads;      /* of the divided dimension, parts that are not cut (heads); 0: any cut */
+    int64_t kv_columns, kv_heads; /* of n: keys and values, and their own parts; every rank has one
+                                     of these at least */
+    int64_t experts, per_token;   /* 0 without experts */
 };
 
 #define LLM_LAYER_GEMMS 12

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,26 +30,75 @@ static char *final_path(const char *directory, const char *name) {
     return path;
 }
 
+/* Removes the file if no living process holds it; false where there is none of the name. */
+static bool remove_stale(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return errno != ENOENT;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        unlink(path);
+    close(descriptor);
+    return true;
+}
+
+/* Holds a fresh file, so that nobody takes it for a leftover. False when somebody just did. A file
+ * system without locks has no file removed either. */
+static bool hold(int descriptor) {
+    struct stat status;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return false;
+    return fstat(descriptor, &status) != 0 || status.st_nlink > 0;
+}
+
+/* 0, or an errno: EEXIST where the name is taken. The second descriptor holds the file until it has
+ * its final name, the first is closed before. */
+static int create_held(struct results_output *output) {
+    output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (output->descriptor < 0)
+        return errno;
+    output->holder = fcntl(output->descriptor, F_DUPFD_CLOEXEC, 0);
+    int error = output->holder < 0 ? errno : hold(output->descriptor) ? 0 : EEXIST;
+    output->is_open = error == 0;
+    if (error == 0)
+        return 0;
+    if (output->holder >= 0)
+        close(output->holder);
+    close(output->descriptor);
+    if (error != EEXIST)
+        unlink(output->temporary);
+    return error;
+}
+
+struct hidden {
+    const char *directory, *name;
+    char *path;
+    size_t size;
+};
+
+static const char *number(const struct hidden *hidden, int i) {
+    snprintf(hidden->path, hidden->size, "%s%s.%s.%d.tmp", hidden->directory,
+             separator(hidden->directory), hidden->name, i);
+    return hidden->path;
+}
+
 /* The first free hidden name; O_EXCL makes sure that nobody else writes to it. */
 static int create_temporary(struct results_output *output, const char *directory,
                             const char *name) {
     size_t size = strlen(directory) + strlen(name) + 32;
-    output->temporary = malloc(size);
-    if (output->temporary == NULL)
+    struct hidden hidden = {directory, name, malloc(size), size};
+    int error = EEXIST;
+    if (hidden.path == NULL)
         return ENOMEM;
-    for (int i = 0; i < NAMES_TRIED; i++) {
-        snprintf(output->temporary, size, "%s%s.%s.%d.tmp", directory, separator(directory), name,
-                 i);
-        output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (output->descriptor >= 0) {
-            output->is_open = true;
-            return 0;
-        }
-        if (errno != EEXIST)
-            break;
+    for (int i = 0; i < NAMES_TRIED && remove_stale(number(&hidden, i)); i++)
+        continue;
+    output->temporary = hidden.path;
+    for (int i = 0; i < NAMES_TRIED && error == EEXIST; i++) {
+        number(&hidden, i);
+        error = create_held(output);
     }
-    int error = errno;
-    free(output->temporary);
+    if (error == 0)
+        return 0;
+    free(hidden.path);
     output->temporary = NULL;
     return error;
 }
@@ -118,14 +168,17 @@ int results_output_publish(struct results_output *output) {
         return errno;
     free(output->temporary);
     output->temporary = NULL;
+    close(output->holder);
     return 0;
 }
 
 void results_output_free(struct results_output *output) {
     if (output->is_open)
         close(output->descriptor);
-    if (output->temporary != NULL)
+    if (output->temporary != NULL) {
         unlink(output->temporary);
+        close(output->holder);
+    }
     free(output->temporary);
     free(output->path);
     free(output->buffer);

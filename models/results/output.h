@@ -6,7 +6,8 @@
  * A file that appears whole or not at all: it is written under a name of its own in the target
  * directory (".timeline.csv.0.tmp") and takes its final name, in place of an older file, when it is
  * published. A process that is killed leaves the hidden file behind, never a part under the final
- * name; the next run takes the next number.
+ * name. The next run removes it: a living process holds its hidden files with a lock (flock), and
+ * one that nobody holds is a leftover.
  *
  * Writing never fails in the caller's face: the first error is kept, later text is dropped, and
  * results_output_close reports it. Errors are errno values.
@@ -18,6 +19,7 @@
 struct results_output {
     char *path, *temporary; /* final and present name; NULL when there is no such file */
     int descriptor;         /* valid while `is_open` */
+    int holder;             /* of the lock, while there is a temporary name */
     bool is_open;
     int error;
     char *buffer;

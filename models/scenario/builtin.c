@@ -16,6 +16,8 @@ static const char *const algorithm_columns[] = {"name", "meaning", "models", "ph
 static const char *const weight_sync_columns[] = {"name", "meaning", "moves"};
 static const char *const topology_columns[] = {"name", "meaning", "keys"};
 static const char *const length_columns[] = {"name", "keys", "meaning"};
+static const char *const key_columns[] = {"name",     "default", "required",
+                                          "expected", "used_by", "meaning"};
 
 struct builtin_kind {
     const char *const *columns;
@@ -131,6 +133,28 @@ static bool fill_length(struct base_arena *arena, size_t index, struct builtin_r
     return true;
 }
 
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static bool fill_key(struct base_arena *arena, size_t index, struct builtin_row *row) {
+    static const char *const uses[] = {[SCENARIO_USE_ALWAYS] = "all algorithms",
+                                       [SCENARIO_USE_ROLLOUT] = "algorithms that generate",
+                                       [SCENARIO_USE_OFFLINE] = "algorithms that learn from pairs",
+                                       [SCENARIO_USE_RULE_REWARD] =
+                                           "algorithms with rewards, without a reward model"};
+    const struct scenario_schema_entry *entry = scenario_schema_at(index);
+    char expected[TEXT_BYTES] = "";
+    if (entry == NULL)
+        return false;
+    scenario_schema_expectation(entry, expected, sizeof expected);
+    row->text[0] = entry->path;
+    row->text[1] = entry->fallback == NULL ? "" : entry->fallback;
+    row->text[2] = entry->required ? "yes" : "no";
+    row->text[3] = keep(arena, expected);
+    row->text[4] = uses[entry->use];
+    row->text[5] = entry->meaning;
+    return true;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 #define COLUMNS(array) (array), sizeof(array) / sizeof(array)[0]
@@ -140,6 +164,7 @@ static const struct builtin_kind kinds[RLHFSIM_CATALOG_KINDS] = {
     [RLHFSIM_CATALOG_WEIGHT_SYNC] = {COLUMNS(weight_sync_columns), fill_weight_sync},
     [RLHFSIM_CATALOG_TOPOLOGIES] = {COLUMNS(topology_columns), fill_topology},
     [RLHFSIM_CATALOG_LENGTHS] = {COLUMNS(length_columns), fill_length},
+    [RLHFSIM_CATALOG_KEYS] = {COLUMNS(key_columns), fill_key},
 };
 
 const char *builtin_column(enum rlhfsim_catalog_kind kind, size_t index) {

@@ -4,6 +4,7 @@
 #include "models/base/file.h"
 #include "models/base/hash.h"
 #include "models/base/text.h"
+#include "models/scenario/catalog_kernels.h"
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/csv_table.h"
 #include "models/scenario/node_fabric.h"
@@ -189,6 +190,32 @@ static enum rlhfsim_status check_nodes(struct load *load) {
     return worst;
 }
 
+/* A law of a GPU that is not there would do nothing. */
+static enum rlhfsim_status check_laws(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (const struct record *record = load->catalog->records[CATALOG_KERNELS]; record != NULL;
+         record = record->next) {
+        const struct catalog_law *law = record->item;
+        const char *near = catalog_nearest(load->catalog, CATALOG_GPUS, law->gpu);
+        if (find_record(load->catalog, CATALOG_GPUS, law->gpu) != NULL)
+            continue;
+        worst = tree_error(load->diagnostics, record->place, "GPU '%s' is not in gpus.csv%s%s%s",
+                           law->gpu, near == NULL ? "" : "; did you mean '",
+                           near == NULL ? "" : near, near == NULL ? "" : "'?");
+    }
+    return worst;
+}
+
+/* Every GPU gets its laws, again after every directory. */
+static void join_laws(struct catalog *catalog) {
+    for (struct record *record = catalog->records[CATALOG_GPUS]; record != NULL;
+         record = record->next) {
+        struct hardware_gpu *gpu = record->item;
+        gpu->kernels.sustained_share = record->row.number[GPU_SUSTAINED_SHARE];
+        catalog_kernels_join(catalog, gpu);
+    }
+}
+
 /* Nor would an alias do anything for who wrote it, were its name not there. */
 static enum rlhfsim_status check_aliases(struct load *load) {
     enum rlhfsim_status worst = RLHFSIM_OK;
@@ -244,11 +271,15 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
                                        "models.csv, prices.csv, frameworks.csv, fabrics.csv, "
-                                       "weight_sync.csv or aliases.csv");
-    if (status != RLHFSIM_OK)
-        return status;
-    status = graver(graver(check_nodes(&load), fill_fabrics(&load)), fill_weight_syncs(&load));
-    return graver(status, check_aliases(&load));
+                                       "weight_sync.csv, aliases.csv, attention.csv or "
+                                       "kernels.csv");
+    if (status == RLHFSIM_OK)
+        status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
+    if (status == RLHFSIM_OK)
+        status = graver(fill_fabrics(&load), fill_weight_syncs(&load));
+    if (status == RLHFSIM_OK)
+        join_laws(catalog);
+    return status;
 }
 
 uint64_t catalog_fingerprint(const struct catalog *catalog) {
@@ -283,7 +314,7 @@ static const struct record *find_alias(const struct catalog *catalog, enum catal
 static const struct record *resolve(const struct catalog *catalog, enum catalog_kind kind,
                                     const char *name) {
     const struct record *record = find_record(catalog, kind, name);
-    if (record != NULL || kind == CATALOG_PRICES || kind == CATALOG_ALIASES)
+    if (record != NULL || kind == CATALOG_PRICES || kind >= CATALOG_ALIASES)
         return record;
     record = find_loose(catalog, kind, name);
     return record != NULL ? record : find_alias(catalog, kind, name);
@@ -313,6 +344,10 @@ const struct llm_architecture *catalog_model(const struct catalog *catalog, cons
     return find_item(catalog, CATALOG_MODELS, name);
 }
 
+const struct catalog_law *catalog_law(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_KERNELS, name);
+}
+
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name) {
     return find_item(catalog, CATALOG_FRAMEWORKS, name);
 }
@@ -332,6 +367,28 @@ const struct catalog_price *catalog_price(const struct catalog *catalog, const c
     int length = snprintf(name, sizeof name, "%s/%s/%s", provider, region, item);
     return length < 0 || (size_t)length >= sizeof name ? NULL
                                                        : find_item(catalog, CATALOG_PRICES, name);
+}
+
+/* Whether a name begins with one of the words that ';' joins. */
+static bool begins_with_one(const char *name, const char *words) {
+    while (*words != '\0') {
+        size_t length = strcspn(words, ";");
+        if (length > 0 && strncmp(name, words, length) == 0)
+            return true;
+        words += length + (words[length] == ';' ? 1 : 0);
+    }
+    return false;
+}
+
+struct training_attention_rates catalog_attention(const struct catalog *catalog, const char *gpu,
+                                                  const char *kernel) {
+    for (const struct record *record = catalog->records[CATALOG_ATTENTION]; record != NULL;
+         record = record->next) {
+        const struct catalog_attention_row *row = record->item;
+        if (strcmp(row->kernel, kernel) == 0 && begins_with_one(gpu, row->gpus))
+            return row->rates;
+    }
+    return (struct training_attention_rates){0.0, 0.0};
 }
 
 const struct column_row *catalog_row(const struct catalog *catalog, enum catalog_kind kind,

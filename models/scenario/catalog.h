@@ -4,7 +4,8 @@
 
 /*
  * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, fabrics,
- * weight_sync, aliases), each row with its source. Several directories may be loaded; a later row
+ * weight_sync, aliases, attention, kernels), each row with its source. Several directories may be
+ * loaded; a later row
  * replaces an earlier one of its name. A name that no row has exactly is looked for without regard
  * to case, spaces, '-', '_' and an owner in front, then among the aliases; prices are matched
  * exactly. The nearest known name is offered when there is no match. columns.c has the columns of
@@ -69,6 +70,13 @@ struct catalog_offer {
     char provider[32], instance[64], region[48];
 };
 
+/* How fast an attention kernel is on some GPUs. */
+struct catalog_attention_row {
+    char kernel[32];
+    char gpus[256]; /* beginnings of their names, joined by ';' */
+    struct training_attention_rates rates;
+};
+
 struct catalog;
 
 /* NULL when memory is exhausted. */
@@ -76,8 +84,9 @@ struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
 /* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there are,
- * fabrics.csv, weight_sync.csv and aliases.csv of `directory`; a user's directory may lack some of
- * them (`complete` false), but not all. All errors are reported, with the place of the cell:
+ * fabrics.csv, weight_sync.csv, aliases.csv, attention.csv and kernels.csv of `directory`; a user's
+ * directory may lack some of them (`complete` false), but not all. All errors are reported, with the
+ * place of the cell:
  * RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
@@ -94,6 +103,10 @@ const struct catalog_framework *catalog_framework(const struct catalog *catalog,
 const struct catalog_weight_sync *catalog_weight_sync(const struct catalog *catalog,
                                                       const char *name);
 const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const char *name);
+/* The rates of an attention kernel ("flash_2") on a GPU, by its name in the catalog; both 0 where
+ * there is no row for it. */
+struct training_attention_rates catalog_attention(const struct catalog *catalog, const char *gpu,
+                                                  const char *kernel);
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
                                           const char *region, const char *item);
 
@@ -106,6 +119,8 @@ enum catalog_kind {
     CATALOG_FABRICS,
     CATALOG_WEIGHT_SYNCS,
     CATALOG_ALIASES,
+    CATALOG_ATTENTION, /* rates of attention kernels by generation of GPUs */
+    CATALOG_KERNELS,   /* "GPU/KERNEL"; catalog_kernels.h has what they are for */
     CATALOG_KIND_COUNT
 };
 

@@ -50,6 +50,7 @@ static bool fill_gpu(const struct column_row *row, struct rlhfsim_diagnostics *d
     gpu->host_bandwidth_bytes_per_s = number[GPU_HOST_BANDWIDTH_GB_PER_S] * GB;
     gpu->kernel_launch_s = number[GPU_KERNEL_LAUNCH_US] * MICRO;
     gpu->power_w = number[GPU_POWER_W];
+    gpu->kernels.sustained_share = number[GPU_SUSTAINED_SHARE];
     /* Before bf16 there was fp16 at the same rate. */
     size_t dense = number[GPU_BF16_TFLOPS] == 0.0 ? GPU_FP16_TFLOPS : GPU_BF16_TFLOPS;
     bool compute = share(row, GPU_MATMUL_TFLOPS_MEASURED, dense, "matmul_tflops_measured",
@@ -292,6 +293,10 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
     COPY(framework->name, row->text[FRAMEWORK_NAME]);
     framework->training = (struct training_software){
         .matmul_share = number[FRAMEWORK_MATMUL_SHARE],
+        .attention_share = number[FRAMEWORK_MATMUL_SHARE],
+        .elementwise_factor = 1.0,
+        .unpack_share = 1.0,
+        .tensor_overlap_chunks = 1,
         .microbatch_host_s = number[FRAMEWORK_MICROBATCH_HOST_MS] * MILLI,
         .optimizer_host_s = number[FRAMEWORK_OPTIMIZER_HOST_MS] * MILLI};
     framework->step_host_s = number[FRAMEWORK_STEP_HOST_S];
@@ -326,6 +331,62 @@ static bool fill_alias(const struct column_row *row, struct rlhfsim_diagnostics 
     return true;
 }
 
+static bool fill_attention(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                           void *item) {
+    struct catalog_attention_row *attention = item;
+    (void)diagnostics;
+    COPY(attention->kernel, row->text[ATTENTION_KERNEL]);
+    COPY(attention->gpus, row->text[ATTENTION_GPUS]);
+    attention->rates = (struct training_attention_rates){row->number[ATTENTION_FORWARD_SHARE],
+                                                         row->number[ATTENTION_BACKWARD_SHARE]};
+    return true;
+}
+
+static bool find_kernel(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        enum hardware_kernel *kernel) {
+    char quoted[BASE_QUOTE_SIZE];
+    struct base_nearest nearest;
+    const char *name = row->text[LAW_KERNEL];
+    base_nearest_start(&nearest, name);
+    for (int i = 0; i < HARDWARE_KERNEL_COUNT; i++) {
+        *kernel = (enum hardware_kernel)i;
+        if (strcmp(hardware_kernel_name(*kernel), name) == 0)
+            return true;
+        base_nearest_offer(&nearest, hardware_kernel_name(*kernel));
+    }
+    const char *near = base_nearest_name(&nearest);
+    (void)tree_error(diagnostics, row->place[LAW_KERNEL],
+                     "kernel is %s, expected gemm_bf16, gemm_fp8, prefill, decode, norm, add, "
+                     "activation, rotary or embedding%s%s%s",
+                     base_quote(name, quoted), near == NULL ? "" : "; did you mean '",
+                     near == NULL ? "" : near, near == NULL ? "" : "'?");
+    return false;
+}
+
+/* Exactly the coefficients of the law are filled. */
+static bool fill_law(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                     void *item) {
+    struct catalog_law *law = item;
+    bool good = true;
+    COPY(law->gpu, row->text[LAW_GPU]);
+    if (!find_kernel(row, diagnostics, &law->kernel))
+        return false;
+    for (int i = 0; i < HARDWARE_COEFFICIENT_COUNT; i++) {
+        size_t column = LAW_FIRST_COEFFICIENT + (size_t)i;
+        enum hardware_coefficient coefficient = (enum hardware_coefficient)i;
+        double *value = hardware_kernel_coefficient(&law->laws, law->kernel, coefficient);
+        if (value != NULL)
+            *value = row->number[column] * hardware_coefficient_si(coefficient);
+        if ((value == NULL) == isnan(row->number[column]))
+            continue;
+        good = false;
+        (void)tree_error(diagnostics, row->place[column], "%s is %s the law of %s",
+                         hardware_coefficient_name(coefficient),
+                         value == NULL ? "no coefficient of" : "missing in", row->text[LAW_KERNEL]);
+    }
+    return good;
+}
+
 struct row_type {
     size_t size, provenance;
     bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
@@ -340,6 +401,9 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_FABRICS] = {sizeof(struct catalog_fabric), FABRIC_PROVENANCE, fill_fabric},
     [CATALOG_WEIGHT_SYNCS] = {sizeof(struct catalog_weight_sync), SYNC_PROVENANCE, fill_sync},
     [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
+    [CATALOG_ATTENTION] = {sizeof(struct catalog_attention_row), ATTENTION_PROVENANCE,
+                           fill_attention},
+    [CATALOG_KERNELS] = {sizeof(struct catalog_law), LAW_PROVENANCE, fill_law},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {
@@ -360,6 +424,11 @@ void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char
     if (kind == CATALOG_PRICES)
         (void)snprintf(buffer, size, "%s/%s/%s", row->text[PRICE_PROVIDER], row->text[PRICE_REGION],
                        row->text[PRICE_ITEM]);
+    else if (kind == CATALOG_ATTENTION)
+        (void)snprintf(buffer, size, "%s/%.120s", row->text[ATTENTION_KERNEL],
+                       row->text[ATTENTION_GPUS]);
+    else if (kind == CATALOG_KERNELS)
+        (void)snprintf(buffer, size, "%s/%s", row->text[LAW_GPU], row->text[LAW_KERNEL]);
     else if (kind == CATALOG_ALIASES)
         catalog_alias_name((enum catalog_kind)row->number[ALIAS_KIND], row->text[ALIAS_ALIAS],
                            buffer, size);

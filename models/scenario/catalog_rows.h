@@ -11,10 +11,20 @@ struct catalog_node_row {
     struct catalog_offer offer;
 };
 
+/* A law of one kernel, of a GPU. */
+struct catalog_law {
+    char gpu[64];
+    enum hardware_kernel kernel;
+    struct hardware_kernel_laws laws; /* this one filled */
+};
+
 struct catalog_alias {
     enum catalog_kind kind; /* of what it stands for */
     char alias[96], name[96];
 };
+
+/* NULL where there is none of that name ("GPU/KERNEL"). */
+const struct catalog_law *catalog_law(const struct catalog *catalog, const char *name);
 
 /* What a kind's rows become: its size, and the function that fills it and adds the errors that only
  * show between cells (false). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whether the work divides over the GPUs: tensor parallel ranks over heads and nodes, mini-batches
- * over a step and over the ranks, micro-batches over a rank's share. What does not divide is said
- * with the nearest numbers that do.
+ * Whether the work divides over the GPUs: the engine over heads and nodes (the trainer:
+ * check_parallel.c), mini-batches over a step and over the ranks, micro-batches over a rank's
+ * share. What does not divide is said with the nearest numbers that do.
  */
 #include "models/base/text.h"
 #include "models/scenario/draft.h"
@@ -35,51 +35,7 @@ static const char *neighbours(int64_t wrong, int64_t whole, int64_t step, char *
     return buffer;
 }
 
-/* ---- tensor parallelism ---------------------------------------------------------------------- */
-
-/* Query heads are dealt out; key-value heads too, or each is copied to several ranks. */
-static bool check_heads(struct scenario_draft *draft, enum scenario_key key, int tp,
-                        enum algorithm_role role) {
-    const struct llm_architecture *model = &draft->scenario->models[role].architecture;
-    const char *path = scenario_schema_at(key)->path;
-    if (!divides(tp, model->heads)) {
-        scenario_blame(draft, key,
-                       "%s is %d, expected a divisor of the %" PRId64 " heads of models.%s", path,
-                       tp, model->heads, algorithm_role_name(role));
-        return false;
-    }
-    if (divides(tp, model->kv_heads) || divides(model->kv_heads, tp))
-        return true;
-    scenario_blame(draft, key,
-                   "%s is %d, expected a divisor or a multiple of the %" PRId64
-                   " key-value heads of models.%s",
-                   path, tp, model->kv_heads, algorithm_role_name(role));
-    return false;
-}
-
-/* All roles train under one tp; the first that does not fit speaks for the others. */
-static void check_training_heads(struct scenario_draft *draft) {
-    int tp = draft->scenario->training.tp;
-    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
-        if (draft->model_known[role] &&
-            !check_heads(draft, KEY_TRAINING_TP, tp, (enum algorithm_role)role))
-            return;
-}
-
-/* A group stays inside a node or fills whole nodes, and every GPU is in one. */
-static bool check_training_gpus(struct scenario_draft *draft) {
-    const struct hardware_cluster *cluster = &draft->scenario->cluster;
-    int tp = draft->scenario->training.tp, gpus = hardware_cluster_gpus(cluster);
-    bool inside = divides(tp, cluster->gpus_per_node);
-    bool whole_nodes = divides(cluster->gpus_per_node, tp) && divides(tp, gpus);
-    if (inside || whole_nodes)
-        return true;
-    scenario_blame(draft, KEY_TRAINING_TP,
-                   "training.tp is %d, expected a divisor of the %d GPUs of a node, or as many "
-                   "whole nodes as divide the %d GPUs",
-                   tp, cluster->gpus_per_node, gpus);
-    return false;
-}
+/* ---- the engine ------------------------------------------------------------------------------ */
 
 static void check_rollout_tp(struct scenario_draft *draft) {
     const struct hardware_cluster *cluster = &draft->scenario->cluster;
@@ -89,7 +45,7 @@ static void check_rollout_tp(struct scenario_draft *draft) {
                        "rollout.tp is %d, expected a divisor of the %d GPUs of a node", tp,
                        cluster->gpus_per_node);
     if (draft->model_known[ALGORITHM_ROLE_ACTOR])
-        (void)check_heads(draft, KEY_ROLLOUT_TP, tp, ALGORITHM_ROLE_ACTOR);
+        (void)scenario_check_heads(draft, KEY_ROLLOUT_TP, tp, ALGORITHM_ROLE_ACTOR);
 }
 
 /* ---- mini-batches and micro-batches ---------------------------------------------------------- */
@@ -100,6 +56,17 @@ static const char *sample_word(const struct scenario_draft *draft) {
 
 static const char *by_default(const struct scenario_draft *draft, enum scenario_key key) {
     return scenario_given(draft, key) ? "" : " by default";
+}
+
+/* How the ranks come about: "16 GPUs / training.tp 2". */
+static const char *rank_text(const struct rlhfsim_scenario *scenario, char *buffer, size_t size) {
+    int gpus = hardware_cluster_gpus(&scenario->cluster), tp = scenario->training.tp;
+    if (scenario_rank_gpus(scenario) == tp)
+        (void)snprintf(buffer, size, "%d GPUs / training.tp %d", gpus, tp);
+    else
+        (void)snprintf(buffer, size, "%d GPUs / training.tp %d x cp %d x pp %d", gpus, tp,
+                       scenario->training.cp, scenario->training.pp);
+    return buffer;
 }
 
 /* `dp` is 1 while the ranks are not known. */
@@ -121,12 +88,12 @@ static bool check_minibatch(struct scenario_draft *draft, int64_t dp) {
     if (divides(dp, size))
         return true;
     bool offline = !scenario->algorithm.type->has_rollout;
+    char ranks[96];
     scenario_blame(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES,
                    "algorithm.minibatch_samples is %" PRId64
-                   "%s, expected a multiple of the %" PRId64
-                   " data parallel ranks (%d GPUs / training.tp %d)%s",
+                   "%s, expected a multiple of the %" PRId64 " data parallel ranks (%s)%s",
                    size, by_default(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES), dp,
-                   hardware_cluster_gpus(&scenario->cluster), scenario->training.tp,
+                   rank_text(scenario, ranks, sizeof ranks),
                    offline ? "" : neighbours(size, samples, dp, near, sizeof near));
     return false;
 }
@@ -143,6 +110,21 @@ static void check_microbatch_samples(struct scenario_draft *draft, int64_t dp) {
                    " %s of a rank (mini-batch of %" PRId64 " / %" PRId64 " ranks)%s",
                    size, share, sample_word(draft), minibatch, dp,
                    neighbours(size, share, 1, near, sizeof near));
+}
+
+/* Interleaved, a mini-batch's micro-batches go through the stages in groups of as many. */
+static void check_interleaved(struct scenario_draft *draft, int64_t dp) {
+    const struct rlhfsim_scenario *scenario = draft->scenario;
+    int64_t size = scenario->training.microbatch_samples;
+    int64_t share = scenario->algorithm.minibatch_samples / dp;
+    if (!scenario_known(draft, KEY_TRAINING_VPP) || scenario->training.vpp == 1 ||
+        !scenario_known(draft, KEY_TRAINING_MICROBATCH_SAMPLES) || !divides(size, share) ||
+        divides(scenario->training.pp, share / size))
+        return;
+    scenario_blame(draft, KEY_TRAINING_VPP,
+                   "training.vpp is %d, expected 1, or micro-batches in multiples of the %d "
+                   "stages: a rank has %" PRId64 " of them in a mini-batch",
+                   scenario->training.vpp, scenario->training.pp, share / size);
 }
 
 static void check_one_microbatch(struct scenario_draft *draft) {
@@ -169,19 +151,18 @@ static void check_one_microbatch(struct scenario_draft *draft) {
 /* ---- the stage ------------------------------------------------------------------------------- */
 
 static void check_batches(struct scenario_draft *draft, bool gpus_good) {
-    int64_t dp =
-        gpus_good ? hardware_cluster_gpus(&draft->scenario->cluster) / draft->scenario->training.tp
-                  : 1;
+    int64_t dp = gpus_good ? hardware_cluster_gpus(&draft->scenario->cluster) /
+                                 scenario_rank_gpus(draft->scenario)
+                           : 1;
     bool minibatch = draft->samples_known && draft->minibatch_known && check_minibatch(draft, dp);
-    if (minibatch && gpus_good)
-        check_microbatch_samples(draft, dp);
+    if (!minibatch || !gpus_good)
+        return;
+    check_microbatch_samples(draft, dp);
+    check_interleaved(draft, dp);
 }
 
 void scenario_check_layout(struct scenario_draft *draft) {
-    bool tp = scenario_known(draft, KEY_TRAINING_TP);
-    bool gpus = tp && draft->cluster_known && check_training_gpus(draft);
-    if (tp)
-        check_training_heads(draft);
+    bool gpus = scenario_check_parallel(draft);
     if (!draft->algorithm_known)
         return;
     if (draft->scenario->algorithm.type->has_rollout && scenario_known(draft, KEY_ROLLOUT_TP))

@@ -41,6 +41,7 @@ static const struct column gpu_columns[GPU_COLUMNS] = {
     {"host_bandwidth_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"kernel_launch_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
     {"power_w", NUMBER(0, LARGE), UNKNOWN, UNIT("W")},
+    {"sustained_share", SHARE, UNKNOWN, .optional = true, ELSE("")},
     ORIGIN};
 
 static const struct column node_columns[NODE_COLUMNS] = {
@@ -160,9 +161,39 @@ static const struct column sync_columns[SYNC_COLUMNS] = {
     {"points", INTEGER(0, 1e6)},
     {"uncertainty_percent", NUMBER(0, LARGE), UNIT("%")},
     ORIGIN};
+static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TEXT(31)},
+                                                                   {"gpus", TEXT(255)},
+                                                                   {"forward_share", ABOVE(0, 4)},
+                                                                   {"backward_share", ABOVE(0, 4)},
+                                                                   ORIGIN};
 
 static const struct column alias_columns[ALIAS_COLUMNS] = {
     {"kind", .type = COLUMN_KIND}, {"alias", TEXT(95)}, {"name", TEXT(95)}, {"source", TEXT(1023)}};
+
+/* Coefficients that a law does not have are empty. */
+static const struct column law_columns[LAW_COLUMNS] = {
+    {"gpu", TEXT(63)},
+    {"kernel", TEXT(31)},
+    {"efficiency", SHARE, UNKNOWN},
+    {"memory_efficiency", SHARE, UNKNOWN},
+    {"launch_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"fill", NUMBER(0, LARGE), UNKNOWN},
+    {"fill_n", NUMBER(0, LARGE), UNKNOWN},
+    {"serial_ns", NUMBER(0, LARGE), UNKNOWN, UNIT("ns")},
+    {"sharpness", NUMBER(1, LARGE), UNKNOWN},
+    {"unit_ns", NUMBER(0, LARGE), UNKNOWN, UNIT("ns")},
+    {"cache_write", NUMBER(0, LARGE), UNKNOWN},
+    {"quantise_efficiency", SHARE, UNKNOWN},
+    {"row_ns_per_kb", NUMBER(0, LARGE), UNKNOWN, UNIT("ns/kB")},
+    {"ramp_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"cache_mb", ABOVE(0, LARGE), UNKNOWN, UNIT("MB")},
+    {"warm_rate", ABOVE(0, LARGE), UNKNOWN},
+    {"points", INTEGER(1, 1e9), UNKNOWN},
+    {"median_error", NUMBER(0, LARGE), UNKNOWN},
+    {"p90_error", NUMBER(0, LARGE), UNKNOWN},
+    {"held_out_median_error", NUMBER(0, LARGE), UNKNOWN},
+    {"held_out_p90_error", NUMBER(0, LARGE), UNKNOWN},
+    ORIGIN};
 
 struct kind_row {
     const char *file, *name;
@@ -179,6 +210,9 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_FABRICS] = {"fabrics.csv", "fabric", fabric_columns, FABRIC_COLUMNS},
     [CATALOG_WEIGHT_SYNCS] = {"weight_sync.csv", "weight sync", sync_columns, SYNC_COLUMNS},
     [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
+    [CATALOG_ATTENTION] = {"attention.csv", "attention kernel", attention_columns,
+                           ATTENTION_COLUMNS},
+    [CATALOG_KERNELS] = {"kernels.csv", "law", law_columns, LAW_COLUMNS},
 };
 
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",
@@ -269,14 +303,8 @@ static int find_word(const char *const *words, const char *text) {
 
 static void describe_range(const struct column *column, char *buffer, size_t size) {
     const char *what = column->type == COLUMN_INTEGER ? "a whole number" : "a number";
-    if (column->maximum >= LARGE)
-        (void)snprintf(buffer, size, "%s %s %g", what, column->above ? "above" : "of at least",
-                       column->minimum);
-    else if (column->above)
-        (void)snprintf(buffer, size, "%s above %g and at most %g", what, column->minimum,
-                       column->maximum);
-    else
-        (void)snprintf(buffer, size, "%s from %g to %g", what, column->minimum, column->maximum);
+    (void)snprintf(buffer, size, "%s %s %.10g %s %.10g", what, column->above ? "above" : "from",
+                   column->minimum, column->above ? "and at most" : "to", column->maximum);
 }
 
 static void describe(const struct column *column, char *buffer, size_t size) {
@@ -366,6 +394,7 @@ bool catalog_read_row(enum catalog_kind kind, const struct csv_row *cells,
         const struct column *column = &kinds[kind].columns[i];
         if (position[i] == COLUMN_ABSENT) {
             row->text[i] = "";
+            row->number[i] = column->unknown ? (double)NAN : 0.0;
             row->place[i] = cells->cells[0].place;
             continue;
         }

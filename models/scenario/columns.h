@@ -51,6 +51,7 @@ enum gpu_column {
     GPU_HOST_BANDWIDTH_GB_PER_S,
     GPU_KERNEL_LAUNCH_US,
     GPU_POWER_W,
+    GPU_SUSTAINED_SHARE,
     GPU_PROVENANCE,
     GPU_SOURCE,
     GPU_NOTES,
@@ -118,6 +119,17 @@ enum price_column {
     PRICE_SOURCE,
     PRICE_NOTES,
     PRICE_COLUMNS
+};
+
+enum attention_column {
+    ATTENTION_KERNEL,
+    ATTENTION_GPUS,
+    ATTENTION_FORWARD_SHARE,
+    ATTENTION_BACKWARD_SHARE,
+    ATTENTION_PROVENANCE,
+    ATTENTION_SOURCE,
+    ATTENTION_NOTES,
+    ATTENTION_COLUMNS
 };
 
 enum framework_column {
@@ -196,6 +208,21 @@ enum sync_column {
     SYNC_SOURCE,
     SYNC_NOTES,
     SYNC_COLUMNS
+};
+
+enum law_column {
+    LAW_GPU,
+    LAW_KERNEL,
+    LAW_FIRST_COEFFICIENT, /* in the order of enum hardware_coefficient */
+    LAW_POINTS = LAW_FIRST_COEFFICIENT + HARDWARE_COEFFICIENT_COUNT,
+    LAW_MEDIAN_ERROR,
+    LAW_P90_ERROR,
+    LAW_HELD_OUT_MEDIAN_ERROR,
+    LAW_HELD_OUT_P90_ERROR,
+    LAW_PROVENANCE,
+    LAW_SOURCE,
+    LAW_NOTES,
+    LAW_COLUMNS
 };
 
 enum alias_column { ALIAS_KIND, ALIAS_ALIAS, ALIAS_NAME, ALIAS_SOURCE, ALIAS_COLUMNS };

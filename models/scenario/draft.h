@@ -33,8 +33,9 @@ struct scenario_draft {
 void scenario_resolve_algorithm(struct scenario_draft *draft); /* and keys it has no use for */
 void scenario_resolve_framework(struct scenario_draft *draft);
 void scenario_resolve_cluster(struct scenario_draft *draft);
-void scenario_resolve_topology(struct scenario_draft *draft); /* by the stage before */
-void scenario_resolve_models(struct scenario_draft *draft); /* and the KL term */
+void scenario_resolve_topology(struct scenario_draft *draft);  /* by the stage before */
+void scenario_resolve_attention(struct scenario_draft *draft); /* the kernel's rates on the GPU */
+void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL term */
 void scenario_resolve_lengths(struct scenario_draft *draft);
 void scenario_resolve_prices(struct scenario_draft *draft);
 void scenario_resolve_batches(struct scenario_draft *draft); /* samples, mini-batches, steps */
@@ -61,6 +62,17 @@ void scenario_blame_key(struct scenario_draft *draft, enum scenario_key key, con
  * there are. */
 void scenario_blame_name(struct scenario_draft *draft, enum scenario_key key,
                          enum catalog_kind kind);
+
+/* Whether so many ranks can share the heads of a role's model; blames the key where they cannot. */
+bool scenario_check_heads(struct scenario_draft *draft, enum scenario_key key, int tp,
+                          enum algorithm_role role);
+
+/* Part of scenario_check_layout: tp, pp, cp and ep over heads, layers, experts and GPUs. True when
+ * the data parallel ranks are known. */
+bool scenario_check_parallel(struct scenario_draft *draft);
+
+/* GPUs of one data parallel rank: tp x cp x pp. */
+int scenario_rank_gpus(const struct rlhfsim_scenario *scenario);
 
 /* Whether a step of the algorithm updates the role's model. */
 bool scenario_trains(const struct algorithm_type *type, enum algorithm_role role);

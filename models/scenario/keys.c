@@ -10,7 +10,6 @@
 
 #include <rlhfsim/scenario.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -194,17 +193,6 @@ enum rlhfsim_status rlhfsim_key_check(const char *key, const char *file, int col
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static struct scenario_schema_entry without_range(const struct scenario_schema_entry *entry) {
-    struct scenario_schema_entry wide = *entry;
-    wide.least = INT64_MIN;
-    wide.most = INT64_MAX;
-    wide.minimum = -HUGE_VAL;
-    wide.maximum = HUGE_VAL;
-    wide.above = wide.below = false;
-    wide.later = NULL;
-    return wide;
-}
-
 static bool is_planned(const struct scenario_schema_entry *entry, const struct tree_node *value) {
     const char *const *choice = value->kind == TREE_TEXT ? entry->planned : NULL;
     for (; choice != NULL && *choice != NULL; choice++)
@@ -215,8 +203,9 @@ static bool is_planned(const struct scenario_schema_entry *entry, const struct t
 
 static bool has_type(const struct scenario_schema_entry *entry, const struct tree_node *value,
                      struct rlhfsim_diagnostics *unseen) {
-    struct scenario_schema_entry wide = without_range(entry);
+    struct scenario_schema_entry wide = *entry;
     struct scenario_value read = {0};
+    scenario_schema_widen(&wide);
     return is_planned(&wide, value) || scenario_value_read(&wide, value, unseen, &read);
 }
 

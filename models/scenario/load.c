@@ -7,6 +7,7 @@
 #include "models/base/file.h"
 #include "models/base/hash.h"
 #include "models/base/locale.h"
+#include "models/scenario/canonical.h"
 #include "models/scenario/draft.h"
 #include "models/scenario/model_file.h"
 #include "models/scenario/sets.h"
@@ -73,9 +74,9 @@ static void source_release(struct rlhfsim_source *source) {
 static void resolve(struct scenario_draft *draft) {
     static void (*const stages[])(struct scenario_draft *) = {
         scenario_resolve_algorithm, scenario_resolve_framework, scenario_resolve_cluster,
-        scenario_resolve_models,    scenario_resolve_lengths,   scenario_resolve_prices,
-        scenario_resolve_batches,   scenario_check_layout,      scenario_check_known,
-        scenario_check_use};
+        scenario_resolve_attention, scenario_resolve_models,    scenario_resolve_lengths,
+        scenario_resolve_prices,    scenario_resolve_batches,   scenario_check_layout,
+        scenario_check_known,       scenario_check_use};
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         stages[i](draft);
 }
@@ -273,6 +274,16 @@ uint64_t rlhfsim_source_value_fingerprint(const struct rlhfsim_source *source, c
     rlhfsim_diagnostics_free(unseen);
     base_arena_release(&arena);
     return hash == BASE_HASH_START ? 0 : hash;
+}
+
+char *rlhfsim_source_canonical_value(const struct rlhfsim_source *source, const char *key,
+                                     const char *value) {
+    struct base_locale locale;
+    if (!base_locale_enter(&locale))
+        return NULL;
+    char *form = scenario_canonical(source->catalog, key, value);
+    base_locale_leave(&locale);
+    return form;
 }
 
 void rlhfsim_scenario_free(struct rlhfsim_scenario *scenario) {

@@ -6,6 +6,7 @@
 #include "models/base/locale.h"
 #include "models/base/text.h"
 #include "models/scenario/builtin.h"
+#include "models/scenario/catalog_kernels.h"
 #include "models/scenario/catalog_rows.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ static const struct kind_row kinds[RLHFSIM_CATALOG_KINDS] = {
     [RLHFSIM_CATALOG_WEIGHT_SYNC] = {"weight-sync", CATALOG_KIND_COUNT},
     [RLHFSIM_CATALOG_FRAMEWORKS] = {"frameworks", CATALOG_FRAMEWORKS},
     [RLHFSIM_CATALOG_LENGTHS] = {"lengths", CATALOG_KIND_COUNT},
+    [RLHFSIM_CATALOG_KEYS] = {"keys", CATALOG_KIND_COUNT},
     [RLHFSIM_CATALOG_FABRICS] = {"fabrics", CATALOG_FABRICS},
     [RLHFSIM_CATALOG_TOPOLOGIES] = {"topologies", CATALOG_KIND_COUNT},
     [RLHFSIM_CATALOG_WEIGHT_SYNCS] = {"weight-sync-rows", CATALOG_WEIGHT_SYNCS},
@@ -45,9 +47,22 @@ const char *rlhfsim_catalog_kind_name(enum rlhfsim_catalog_kind kind) {
     return kinds[kind].name;
 }
 
-bool rlhfsim_catalog_column(enum rlhfsim_catalog_kind kind, size_t index,
+/* Of a GPU, where its kernel times come from stands before the provenance of the row. */
+static bool is_kernels_column(enum rlhfsim_catalog_kind kind, size_t index) {
+    return kind == RLHFSIM_CATALOG_GPUS && index == GPU_PROVENANCE;
+}
+
+static size_t file_column(enum rlhfsim_catalog_kind kind, size_t index) {
+    return kind == RLHFSIM_CATALOG_GPUS && index > GPU_PROVENANCE ? index - 1 : index;
+}
+
+bool rlhfsim_catalog_column(enum rlhfsim_catalog_kind kind, size_t place,
                             struct rlhfsim_catalog_column *column) {
-    size_t count = 0;
+    size_t count = 0, index = file_column(kind, place);
+    if (is_kernels_column(kind, place)) {
+        *column = (struct rlhfsim_catalog_column){.name = "kernels"};
+        return true;
+    }
     const struct column *columns =
         built_in(kind) ? NULL : catalog_columns(kinds[kind].file, &count);
     const char *name = built_in(kind)  ? builtin_column(kind, index)
@@ -190,14 +205,24 @@ static bool builtin_cell(const struct rlhfsim_catalog *catalog, enum rlhfsim_cat
 }
 
 bool rlhfsim_catalog_cell(const struct rlhfsim_catalog *catalog, enum rlhfsim_catalog_kind kind,
-                          const char *name, size_t column, struct rlhfsim_catalog_cell *cell) {
-    size_t count;
+                          const char *name, size_t place, struct rlhfsim_catalog_cell *cell) {
+    size_t count, column = file_column(kind, place);
     if (built_in(kind))
         return builtin_cell(catalog, kind, name, column, cell);
     const struct column *columns = catalog_columns(kinds[kind].file, &count);
     const struct column_row *row = catalog_row(catalog->files, kinds[kind].file, name);
     if (row == NULL || column >= count)
         return false;
-    fill_cell(&columns[column], row->text[column], row->number[column], cell);
+    if (is_kernels_column(kind, place)) {
+        *cell = (struct rlhfsim_catalog_cell){
+            .type = RLHFSIM_CATALOG_TEXT,
+            .text = catalog_kernels_provenance(catalog->files, row->text[GPU_NAME])};
+        return true;
+    }
+    double number = row->number[column];
+    /* The default of an empty cell is known. */
+    if (kind == RLHFSIM_CATALOG_GPUS && column == GPU_SUSTAINED_SHARE)
+        number = catalog_gpu(catalog->files, name)->kernels.sustained_share;
+    fill_cell(&columns[column], row->text[column], number, cell);
     return true;
 }

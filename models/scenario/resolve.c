@@ -36,7 +36,8 @@ static bool has_reward(const struct algorithm_type *type) {
 /* Why the algorithm has no use for a key; NULL when it has. */
 static const char *no_use(const struct scenario_draft *draft, enum scenario_use use) {
     const struct algorithm_type *type = draft->scenario->algorithm.type;
-    bool reward_model = scenario_given(draft, KEY_MODELS_REWARD_MODEL);
+    /* One that is misspelt has its error already. */
+    bool reward_model = scenario_written(draft, KEY_MODELS_REWARD_MODEL);
     switch (use) {
     case SCENARIO_USE_ALWAYS:
         return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The node and its GPU: rows of the catalog, or described in the scenario itself. */
 #include "models/base/text.h"
-#include "models/network/topology.h"
+#include "models/scenario/catalog_kernels.h"
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/draft.h"
 #include "models/scenario/inline_row.h"
@@ -34,9 +34,12 @@ static bool find_row(struct scenario_draft *draft, enum scenario_key key, enum c
 
 /* An inline GPU is the one of the node, whatever the catalog puts there. */
 static bool resolve_inline_gpu(struct scenario_draft *draft) {
-    return inline_row(draft, KEY_CLUSTER_GPU, CATALOG_GPUS, &draft->gpu_row) &&
-           catalog_row_fill(CATALOG_GPUS, &draft->gpu_row, draft->diagnostics,
-                            &draft->scenario->cluster.gpu);
+    struct hardware_gpu *gpu = &draft->scenario->cluster.gpu;
+    if (!inline_row(draft, KEY_CLUSTER_GPU, CATALOG_GPUS, &draft->gpu_row) ||
+        !catalog_row_fill(CATALOG_GPUS, &draft->gpu_row, draft->diagnostics, gpu))
+        return false;
+    catalog_kernels_join(draft->catalog, gpu);
+    return true;
 }
 
 static void check_gpu_name(struct scenario_draft *draft, const char *gpu) {
@@ -106,6 +109,8 @@ void scenario_resolve_cluster(struct scenario_draft *draft) {
     draft->offer_known = true;
     scenario->node_provenance =
         catalog_provenance_name((int)draft->node_row.number[NODE_PROVENANCE]);
+    scenario->kernels_provenance =
+        catalog_kernels_provenance(draft->catalog, scenario->cluster.gpu.name);
     scenario->gpu_provenance = catalog_provenance_name((int)draft->gpu_row.number[GPU_PROVENANCE]);
     draft->cluster_known =
         check_gpu_count(draft, &scenario->cluster.node) && scenario_known(draft, KEY_CLUSTER_NODES);

@@ -61,11 +61,11 @@ static enum algorithm_need reference_need(const struct scenario_draft *draft) {
     const struct algorithm_type *type = draft->scenario->algorithm.type;
     enum algorithm_need need = type->needs[ALGORITHM_ROLE_REFERENCE];
     bool adapters = draft->scenario->models[ALGORITHM_ROLE_ACTOR].lora_rank > 0;
+    enum scenario_key key = has_kl(type) ? KEY_ALGORITHM_KL : KEY_MODELS_ACTOR_LORA_RANK;
     if (need != ALGORITHM_OPTIONAL)
         return need;
-    /* A kl that could not be read leaves the need open. */
-    if (has_kl(type) && scenario_given(draft, KEY_ALGORITHM_KL) &&
-        !scenario_known(draft, KEY_ALGORITHM_KL))
+    /* What could not be read leaves the need open. */
+    if (scenario_given(draft, key) && !scenario_known(draft, key))
         return ALGORITHM_OPTIONAL;
     if (has_kl(type))
         return draft->scenario->algorithm.kl == SCENARIO_KL_NONE ? ALGORITHM_FORBIDDEN

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Unit prices: what the scenario says, else what the catalog has for the provider and region. */
 #include "models/base/text.h"
+#include "models/scenario/columns.h"
 #include "models/scenario/draft.h"
 
 #include <stdio.h>
@@ -63,17 +64,44 @@ static void resolve_service(struct scenario_draft *draft, struct place_of_rent w
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* Where the catalog has a price of the item: "; it has one from azure in eastus". */
+static void list_offers(const struct catalog *catalog, const char *item, char *buffer,
+                        size_t size) {
+    const char *name, *lead = "; it has one from ";
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (size_t i = 0; (name = catalog_name_at(catalog, CATALOG_PRICES, i)) != NULL; i++) {
+        const struct column_row *row = catalog_row(catalog, CATALOG_PRICES, name);
+        if (row == NULL || strcmp(row->text[PRICE_ITEM], item) != 0 || used >= size)
+            continue;
+        int length = snprintf(buffer + used, size - used, "%s%s in %s", lead,
+                              row->text[PRICE_PROVIDER], row->text[PRICE_REGION]);
+        used += length > 0 ? (size_t)length : 0;
+        lead = ", ";
+    }
+}
+
+/* Who said it: "prices.region", or the node where the scenario does not. */
+static const char *origin(const struct scenario_draft *draft, enum scenario_key key) {
+    return scenario_given(draft, key) ? scenario_schema_at(key)->path : "of the node";
+}
+
 static void missing_price(struct scenario_draft *draft, struct place_of_rent where,
                           const char *item) {
+    char offers[512];
     const enum scenario_key keys[] = {KEY_PRICES_REGION, KEY_PRICES_PROVIDER, KEY_PRICES_PLAN,
                                       KEY_CLUSTER_NODE};
     size_t index = 0;
     while (index < 3 && !scenario_given(draft, keys[index]))
         index++;
+    list_offers(draft->catalog, item, offers, sizeof offers);
     scenario_blame(draft, keys[index],
-                   "the catalog has no price of '%s' from %s in %s; write "
-                   "prices.node_usd_per_hour, or another provider, region or plan",
-                   item, where.provider, where.region);
+                   "the catalog has no price of '%s' from %s (%s) in %s (%s)%s; write "
+                   "prices.node_usd_per_hour, or another prices.provider, prices.region or "
+                   "prices.plan (%s)",
+                   item, where.provider, origin(draft, KEY_PRICES_PROVIDER), where.region,
+                   origin(draft, KEY_PRICES_REGION), offers,
+                   draft->values.at[KEY_PRICES_PLAN].integer == 1 ? "spot" : "on_demand");
 }
 
 static void resolve_node(struct scenario_draft *draft, struct place_of_rent where,

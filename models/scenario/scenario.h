@@ -55,14 +55,24 @@ struct rlhfsim_scenario {
     char topology[192]; /* in words */
 
     struct {
-        int tp;
+        int tp, pp, vpp, cp, ep;
+        int expert_tp; /* 0: tp */
+        bool sequence_parallel;
+        enum training_context context;
         int zero_stage;
+        int shard_ranks; /* 0: all */
+        bool reshard_after_forward, prefetch;
+        enum training_reduction reduction;
+        bool overlap_gradients, overlap_weights;
         enum hardware_precision precision;
         int64_t microbatch_samples; /* samples (offline: pairs) a data-parallel rank and pass; 0
                                        with a token budget */
         int64_t microbatch_tokens;  /* token budget with packing; 0 without */
         bool packing;               /* sequences are concatenated, not padded to the longest */
+        bool balance_ranks;         /* by tokens */
         enum training_recompute recompute;
+        enum training_attention attention;
+        struct training_attention_rates attention_rates; /* of that kernel on the GPU */
         enum training_offload offload;
     } training;
 
@@ -106,6 +116,7 @@ struct rlhfsim_scenario {
     char tags[256]; /* "team=rlhf;run=7", in the order written */
 
     /* Where figures come from: "measured", "interpolated", "extrapolated" or "assumed". */
+    const char *kernels_provenance;
     const char *gpu_provenance, *node_provenance, *framework_provenance, *length_provenance,
         *price_provenance;
 };

@@ -4,6 +4,7 @@
 #include "models/scenario/scenario.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,7 +34,12 @@ static const char *const reference_choices[] = {"every_step", "precomputed", NUL
 static const char *const offload_choices[] = {"none", "optimizer", "parameters",
                                               "optimizer+parameters", NULL};
 static const char *const precision_choices[] = {"fp32", "bf16", "fp16", "fp8", NULL};
-static const char *const recompute_choices[] = {"none", "selective", "full", NULL};
+static const char *const recompute_choices[] = {"none",      "selective", "full",
+                                                "attention", "operators", NULL};
+static const char *const attention_choices[] = {"measured", "unfused", "flash_1", "flash_2",
+                                                "flash_3",  "flash_4", "cudnn",   NULL};
+static const char *const context_choices[] = {"ring", "ulysses", NULL};
+static const char *const reduction_choices[] = {"by_stage", "once", "every_microbatch", NULL};
 static const char *const node_placement_choices[] = {"packed", "spread", NULL};
 static const char *const mode_choices[] = {"colocated", NULL};
 static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
@@ -164,18 +170,65 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_PLACEMENT_STALENESS_VERSIONS] = {"placement.staleness_versions",
                                           "versions that samples may lag behind the actor", LATER},
 
-    [KEY_TRAINING_TP] = {"training.tp",
-                         "tensor parallel GPUs of one training replica, with sequence parallelism",
+    [KEY_TRAINING_TP] = {"training.tp", "tensor parallel GPUs of one training replica",
                          INTEGER(1, 1024), .fallback = "1", FIELD(training.tp)},
-    [KEY_TRAINING_PP] = {"training.pp", "pipeline stages", ONLY_ONE("pipeline parallelism")},
-    [KEY_TRAINING_VPP] = {"training.vpp", "virtual stages of a pipeline stage",
-                          ONLY_ONE("interleaved pipelines")},
-    [KEY_TRAINING_CP] = {"training.cp", "context parallel GPUs", ONLY_ONE("context parallelism")},
-    [KEY_TRAINING_EP] = {"training.ep", "expert parallel GPUs", ONLY_ONE("expert parallelism")},
+    [KEY_TRAINING_PP] = {"training.pp", "pipeline stages of one training replica, in 1F1B order",
+                         INTEGER(1, 1024), .fallback = "1", FIELD(training.pp)},
+    [KEY_TRAINING_VPP] = {"training.vpp",
+                          "chunks of the model on each pipeline stage; above 1 the schedule is "
+                          "interleaved",
+                          INTEGER(1, 1024), .fallback = "1", FIELD(training.vpp)},
+    [KEY_TRAINING_CP] = {"training.cp", "context parallel GPUs that share each sequence",
+                         INTEGER(1, 1024), .fallback = "1", FIELD(training.cp)},
+    [KEY_TRAINING_EP] = {"training.ep",
+                         "GPUs that the experts of a layer are divided over; of models without "
+                         "experts it is nothing",
+                         INTEGER(1, 1024), .fallback = "1", FIELD(training.ep)},
+    [KEY_TRAINING_EXPERT_TP] = {"training.expert_tp",
+                                "tensor parallel GPUs of each expert: 1 or, by default, "
+                                "training.tp",
+                                INTEGER(1, 1024), FIELD(training.expert_tp)},
+    [KEY_TRAINING_SEQUENCE_PARALLEL] = {"training.sequence_parallel",
+                                        "between their products tensor parallel GPUs have each a "
+                                        "part of the tokens",
+                                        BOOLEAN, .fallback = "true",
+                                        FIELD(training.sequence_parallel)},
+    [KEY_TRAINING_CONTEXT] = {"training.context",
+                              "how context parallel GPUs see all of a sequence: keys and values "
+                              "go round a ring, or all-to-all from tokens to heads (Ulysses)",
+                              CHOICE(context_choices), .fallback = "ring", FIELD(training.context)},
     [KEY_TRAINING_ZERO_STAGE] = {"training.zero_stage",
                                  "what data parallel replicas share: 0 nothing, 1 optimizer, 2 and "
                                  "gradients, 3 and weights (FSDP)",
                                  INTEGER(0, 3), .fallback = "3", FIELD(training.zero_stage)},
+    [KEY_TRAINING_SHARD_RANKS] = {"training.shard_ranks",
+                                  "data parallel ranks that share one copy, the others having "
+                                  "copies of their own (HSDP); by default all share one",
+                                  INTEGER(1, MANY), FIELD(training.shard_ranks)},
+    [KEY_TRAINING_RESHARD_AFTER_FORWARD] = {"training.reshard_after_forward",
+                                            "zero_stage 3: weights are dropped after the forward "
+                                            "and gathered again for the backward",
+                                            BOOLEAN, .fallback = "true",
+                                            FIELD(training.reshard_after_forward)},
+    [KEY_TRAINING_PREFETCH] = {"training.prefetch",
+                               "zero_stage 3: the next block is gathered while one computes",
+                               BOOLEAN, .fallback = "true", FIELD(training.prefetch)},
+    [KEY_TRAINING_GRADIENT_REDUCTION] = {"training.gradient_reduction",
+                                         "when gradients are reduced: by_stage (zero_stage 0 and 1 "
+                                         "once an optimizer step, 2 and 3 in every micro-batch), "
+                                         "once or every_microbatch",
+                                         CHOICE(reduction_choices), .fallback = "by_stage",
+                                         FIELD(training.reduction)},
+    [KEY_TRAINING_OVERLAP_GRADIENTS] = {"training.overlap_gradients",
+                                        "gradients are reduced while the backward goes on, not "
+                                        "after it",
+                                        BOOLEAN, .fallback = "true",
+                                        FIELD(training.overlap_gradients)},
+    [KEY_TRAINING_OVERLAP_WEIGHTS] = {"training.overlap_weights",
+                                      "zero_stage 1 and 2: new weights are gathered behind the "
+                                      "next forward, not after the update",
+                                      BOOLEAN, .fallback = "false",
+                                      FIELD(training.overlap_weights)},
     [KEY_TRAINING_PRECISION] = {"training.precision",
                                 "number format of weights and matrix products",
                                 CHOICE(precision_choices), .fallback = "bf16",
@@ -192,11 +245,21 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_TRAINING_PACKING] = {"training.packing",
                               "sequences are laid end to end instead of padded to the longest",
                               BOOLEAN, .fallback = "false", FIELD(training.packing)},
+    [KEY_TRAINING_BALANCE_RANKS] = {"training.balance_ranks",
+                                    "samples of a mini-batch are dealt to the data parallel ranks "
+                                    "so that all have about as many tokens",
+                                    BOOLEAN, .fallback = "false", FIELD(training.balance_ranks)},
     [KEY_TRAINING_RECOMPUTE] = {"training.recompute",
                                 "activations that the backward pass computes again instead of "
                                 "keeping (gradient checkpointing)",
                                 CHOICE(recompute_choices), .fallback = "full",
                                 FIELD(training.recompute)},
+    [KEY_TRAINING_ATTENTION] = {"training.attention",
+                                "attention kernel of the trainer: the one that the GPU was "
+                                "measured with, another of the catalog, or score matrices in "
+                                "memory",
+                                CHOICE(attention_choices), .fallback = "measured",
+                                FIELD(training.attention)},
     [KEY_TRAINING_OFFLOAD] = {"training.offload",
                               "what trained models keep in host memory while it is not in use",
                               CHOICE(offload_choices), .fallback = "none", FIELD(training.offload)},
@@ -343,6 +406,15 @@ bool scenario_schema_is_section(const char *path) {
     return false;
 }
 
+void scenario_schema_widen(struct scenario_schema_entry *entry) {
+    entry->least = INT64_MIN;
+    entry->most = INT64_MAX;
+    entry->minimum = -HUGE_VAL;
+    entry->maximum = HUGE_VAL;
+    entry->above = entry->below = false;
+    entry->later = NULL;
+}
+
 enum scenario_key scenario_model_key(enum algorithm_role role, enum scenario_model_field field) {
     return (enum scenario_key)(KEY_MODELS_ACTOR_MODEL + (int)role * SCENARIO_MODEL_FIELDS +
                                (int)field);
@@ -353,29 +425,31 @@ enum scenario_key scenario_model_key(enum algorithm_role role, enum scenario_mod
 static void describe_integer(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
     if (entry->least == entry->most)
         (void)snprintf(buffer, size, "%" PRId64, entry->least);
-    else if (entry->most >= VERY_MANY)
-        (void)snprintf(buffer, size, "a whole number of %" PRId64 " or more", entry->least);
     else
         (void)snprintf(buffer, size, "a whole number from %" PRId64 " to %" PRId64, entry->least,
                        entry->most);
 }
 
-static void describe_number(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
-    bool bounded = entry->maximum < VERY_MANY;
-    if (bounded && entry->above && entry->below)
-        (void)snprintf(buffer, size, "a number between %g and %g, neither included", entry->minimum,
-                       entry->maximum);
-    else if (bounded)
-        (void)snprintf(buffer, size, "a number from %g to %g", entry->minimum, entry->maximum);
-    else
-        (void)snprintf(buffer, size, "a number of %g or more", entry->minimum);
+/* "from 0 to 1", "above 0 and at most 1e+15", "between 0 and 1, neither included". */
+static void describe_range(const struct scenario_schema_entry *entry, const char *what,
+                           const char *unit, char *buffer, size_t size) {
+    bool between = entry->above && entry->below;
+    const char *from = between ? "between" : entry->above ? "above" : "from";
+    const char *to = between        ? "and"
+                     : entry->above ? "and at most"
+                     : entry->below ? "to below"
+                                    : "to";
+    (void)snprintf(buffer, size, "%s %s %.10g %s %.10g%s%s", what, from, entry->minimum, to,
+                   entry->maximum, unit, between ? ", neither included" : "");
 }
 
 static void describe_quantity(const struct scenario_schema_entry *entry, char *buffer,
                               size_t size) {
-    (void)snprintf(buffer, size, "a quantity of %s %s 0 (units %s)",
-                   base_dimension_name(entry->dimension), entry->above ? "above" : "of at least",
-                   base_dimension_units(entry->dimension));
+    static const char *const units[BASE_DIMENSION_COUNT] = {
+        [BASE_BYTES] = " bytes", [BASE_TIME] = " s", [BASE_BYTE_RATE] = " bytes/s"};
+    char range[96];
+    describe_range(entry, "a quantity", units[entry->dimension], range, sizeof range);
+    (void)snprintf(buffer, size, "%s (units %s)", range, base_dimension_units(entry->dimension));
 }
 
 static void describe_choice(const struct scenario_schema_entry *entry, char *buffer, size_t size) {
@@ -399,7 +473,7 @@ void scenario_schema_expectation(const struct scenario_schema_entry *entry, char
         describe_integer(entry, buffer, size);
         break;
     case SCENARIO_TYPE_NUMBER:
-        describe_number(entry, buffer, size);
+        describe_range(entry, "a number", "", buffer, size);
         break;
     case SCENARIO_TYPE_QUANTITY:
         describe_quantity(entry, buffer, size);

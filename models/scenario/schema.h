@@ -60,12 +60,23 @@ enum scenario_key {
     KEY_TRAINING_VPP,
     KEY_TRAINING_CP,
     KEY_TRAINING_EP,
+    KEY_TRAINING_EXPERT_TP,
+    KEY_TRAINING_SEQUENCE_PARALLEL,
+    KEY_TRAINING_CONTEXT,
     KEY_TRAINING_ZERO_STAGE,
+    KEY_TRAINING_SHARD_RANKS,
+    KEY_TRAINING_RESHARD_AFTER_FORWARD,
+    KEY_TRAINING_PREFETCH,
+    KEY_TRAINING_GRADIENT_REDUCTION,
+    KEY_TRAINING_OVERLAP_GRADIENTS,
+    KEY_TRAINING_OVERLAP_WEIGHTS,
     KEY_TRAINING_PRECISION,
     KEY_TRAINING_MICROBATCH_SAMPLES,
     KEY_TRAINING_MICROBATCH_TOKENS,
     KEY_TRAINING_PACKING,
+    KEY_TRAINING_BALANCE_RANKS,
     KEY_TRAINING_RECOMPUTE,
+    KEY_TRAINING_ATTENTION,
     KEY_TRAINING_OFFLOAD,
     KEY_ROLLOUT_ENGINE,
     KEY_ROLLOUT_TP,
@@ -160,9 +171,13 @@ enum scenario_key scenario_schema_find(const char *path);
 /* Whether the path is a section: some keys begin with "PATH.". */
 bool scenario_schema_is_section(const char *path);
 
-/* What is expected of a value: "a whole number from 0 to 3", "one of none, reward, loss". */
+/* What is expected of a value, with both limits: "a whole number from 0 to 3", "one of none,
+ * reward, loss". */
 void scenario_schema_expectation(const struct scenario_schema_entry *entry, char *buffer,
                                  size_t size);
+
+/* Takes the range of an entry away: what is left is its type. */
+void scenario_schema_widen(struct scenario_schema_entry *entry);
 
 enum scenario_model_field {
     SCENARIO_MODEL_MODEL,

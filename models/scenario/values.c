@@ -6,6 +6,7 @@
  */
 #include "models/scenario/values.h"
 
+#include "models/base/diagnostics.h"
 #include "models/base/text.h"
 #include "models/scenario/scenario.h"
 #include "models/scenario/tags.h"
@@ -251,18 +252,49 @@ static void start_values(const struct tree_node *root, struct scenario_values *v
     }
 }
 
-static void report_missing(struct walk *walk) {
-    for (size_t key = 0; key < KEY_COUNT; key++) {
-        const struct scenario_schema_entry *entry = scenario_schema_at(key);
-        if (!entry->required || walk->values->at[key].given)
+static bool is_missing(const struct walk *walk, size_t key) {
+    return scenario_schema_at(key)->required && !walk->values->at[key].given;
+}
+
+static void report_one(const struct walk *walk, size_t key) {
+    const struct scenario_schema_entry *entry = scenario_schema_at(key);
+    char expectation[256];
+    scenario_schema_expectation(entry, expectation, sizeof expectation);
+    (void)tree_error(walk->diagnostics, walk->values->at[key].key,
+                     "%s is required: %s; expected %s", entry->path, entry->meaning, expectation);
+}
+
+static void report_several(const struct walk *walk, size_t first) {
+    char paths[768] = "";
+    size_t used = 0;
+    for (size_t key = first; key < KEY_COUNT && used < sizeof paths; key++) {
+        if (!is_missing(walk, key))
             continue;
-        char expectation[256];
-        scenario_schema_expectation(entry, expectation, sizeof expectation);
-        (void)tree_error(walk->diagnostics, walk->values->at[key].key,
-                         "%s is required: %s; expected %s", entry->path, entry->meaning,
-                         expectation);
-        walk->good = false;
+        int length = snprintf(paths + used, sizeof paths - used, "%s%s", used == 0 ? "" : ", ",
+                              scenario_schema_at(key)->path);
+        used += length > 0 ? (size_t)length : 0;
     }
+    (void)tree_error(walk->diagnostics, walk->values->at[first].key,
+                     "required keys are missing: %s", paths);
+}
+
+/* In one line, behind what is wrong with the keys that there are: a misspelt one may be what is
+ * missing. */
+static void report_missing(struct walk *walk) {
+    size_t first = KEY_COUNT, count = 0;
+    for (size_t key = KEY_COUNT; key-- > 0;)
+        if (is_missing(walk, key)) {
+            first = key;
+            count++;
+        }
+    if (count == 0)
+        return;
+    walk->good = false;
+    if (count == 1)
+        report_one(walk, first);
+    else
+        report_several(walk, first);
+    base_diagnostics_delay(walk->diagnostics);
 }
 
 bool scenario_values_read(const struct tree_node *root, struct rlhfsim_diagnostics *diagnostics,

@@ -104,6 +104,13 @@ static enum rlhfsim_status bad_character(const yaml_parser_t *parser,
     return tree_error(diagnostics, place, "unexpected character");
 }
 
+/* An anchor takes the value behind it, which no alias can be: "&x *x". */
+static bool is_alias(const yaml_parser_t *parser, const struct tree_source *source) {
+    return strncmp(parser->problem == NULL ? "" : parser->problem, "did not find expected", 21) ==
+               0 &&
+           character_at(source, &parser->problem_mark) == '*';
+}
+
 enum rlhfsim_status yaml_error_add(const yaml_parser_t *parser, const struct tree_source *source,
                                    struct rlhfsim_diagnostics *diagnostics) {
     if (parser->error == YAML_MEMORY_ERROR)
@@ -111,6 +118,10 @@ enum rlhfsim_status yaml_error_add(const yaml_parser_t *parser, const struct tre
     const char *problem = parser->problem != NULL ? parser->problem : "this is not YAML";
     if (strcmp(problem, "found character that cannot start any token") == 0)
         return bad_character(parser, source, diagnostics);
+    if (is_alias(parser, source))
+        return tree_error(diagnostics, problem_place(parser, source),
+                          "an alias ('*') cannot stand here; behind an anchor ('&') comes a value "
+                          "of its own");
     const char *ours = reword(problems, sizeof problems / sizeof problems[0], problem);
     const char *context = reword(contexts, sizeof contexts / sizeof contexts[0], parser->context);
     struct tree_place place = problem_place(parser, source);

@@ -13,6 +13,8 @@
  *     latents and their norms, if any       2 (q_lora + kv_lora) + rope
  *     experts: inputs and outputs, k each   2k h  (f is the width of all that a token goes through)
  *
+ *     score matrix, if not fused            heads x s, of the whole square
+ *
  * all divided by tp, the norms by sequence parallelism. That is Korthikanti et al. ("Reducing
  * activation recomputation in large transformer models", 2022) without dropout and score matrices.
  * Selective recomputation keeps the outputs of the matrix products, 2h + q + 2v + 2f (f) elements;
@@ -111,10 +113,23 @@ struct widths {
     double norms_behind;                     /* inputs of norms behind attention and feed-forward */
     double latents, latent_norms;            /* outputs of the products down, and of their norms */
     double sent;                             /* tokens sent to experts: hidden each */
+    double scores;                           /* probabilities, where attention is not fused */
 };
 
-static struct widths widths_of(const struct llm_architecture *a,
+/* Of the whole square of scores (see block_attention.c), its probabilities; eager software keeps
+ * them in fp32 besides. */
+static double score_elements(const struct training_plan *plan, const struct llm_batch *batch) {
+    if (plan->attention != TRAINING_ATTENTION_UNFUSED || batch->tokens == 0.0)
+        return 0.0;
+    double pairs = batch->score_pairs / batch->tokens;
+    double copies =
+        plan->fusion == TRAINING_FUSION_EAGER ? 1.0 + 4.0 / training_element_bytes(plan) : 1.0;
+    return copies * (double)plan->architecture->heads * fmax(2.0 * pairs - 1.0, pairs);
+}
+
+static struct widths widths_of(const struct training_plan *plan, const struct llm_batch *batch,
                                const struct llm_layer_kind *kind) {
+    const struct llm_architecture *a = plan->architecture;
     double queries = (double)llm_query_columns(a), keys = (double)llm_key_columns(a);
     double ranks = (double)(a->q_lora_rank + a->kv_lora_rank);
     return (struct widths){
@@ -129,13 +144,15 @@ static struct widths widths_of(const struct llm_architecture *a,
         .latents = ranks + (double)a->rope_head_dim,
         .latent_norms = ranks,
         .sent = kind->moe ? (double)(a->experts_per_token * a->hidden) : 0.0,
+        .scores = score_elements(plan, batch),
     };
 }
 
 /* A block without recomputation. */
 static double block_elements(const struct widths *w) {
     return 4.0 * w->hidden + 2.0 * w->queries + 2.0 * w->key_values + w->head_normed +
-           w->ffn_kept * w->ffn + w->norms_behind + w->latents + w->latent_norms + 2.0 * w->sent;
+           w->ffn_kept * w->ffn + w->norms_behind + w->latents + w->latent_norms + 2.0 * w->sent +
+           w->scores;
 }
 
 static double kept_elements(const struct training_plan *plan, const struct widths *w) {
@@ -145,6 +162,11 @@ static double kept_elements(const struct training_plan *plan, const struct width
     case TRAINING_RECOMPUTE_SELECTIVE:
         return 2.0 * w->hidden + w->queries + 2.0 * w->key_values + w->products * w->ffn +
                w->latents + w->sent;
+    case TRAINING_RECOMPUTE_ATTENTION:
+        return block_elements(w) - w->scores;
+    case TRAINING_RECOMPUTE_OPERATORS: /* key, attention's output product and up are made again */
+        return 2.0 * w->hidden + 2.0 * w->queries + w->key_values + w->ffn + w->latents + w->sent +
+               w->scores;
     case TRAINING_RECOMPUTE_FULL:
         return w->hidden;
     }
@@ -161,15 +183,17 @@ struct layer_peaks {
     double forward; /* the widest point of a forward without gradients */
 };
 
-static struct layer_peaks peaks_of(const struct training_plan *plan) {
+static struct layer_peaks peaks_of(const struct training_plan *plan,
+                                   const struct llm_batch *batch) {
     struct llm_layer_kind kinds[LLM_LAYER_KINDS];
     struct layer_peaks peaks = {0};
     int count = llm_layer_kinds(plan->architecture, kinds);
     for (int i = 0; i < count; i++) {
-        struct widths w = widths_of(plan->architecture, &kinds[i]);
+        struct widths w = widths_of(plan, batch, &kinds[i]);
         double kept = kept_elements(plan, &w);
-        double again = block_elements(&w) - kept, in_flight = w.hidden + w.products * w.ffn;
-        double attention = 2.0 * w.queries + 2.0 * w.key_values;
+        double again = block_elements(&w) - kept,
+               in_flight = w.hidden + fmax(w.products * w.ffn, w.scores);
+        double attention = 2.0 * w.queries + 2.0 * w.key_values + 2.0 * w.scores;
         double widest = fmax(attention, w.ffn_kept * w.ffn + 2.0 * w.sent);
         peaks.kept += kept * (double)kinds[i].count;
         peaks.again = fmax(peaks.again, again + in_flight);
@@ -186,14 +210,20 @@ static double gathered_input(const struct training_plan *plan) {
 static double activation_bytes(const struct training_plan *plan, const struct llm_batch *batch,
                                double divided, double undivided) {
     double elements = divided / (double)plan->tp + undivided;
-    return elements * batch->tokens * training_element_bytes(plan);
+    return elements * batch->tokens / (double)plan->cp * training_element_bytes(plan);
+}
+
+double training_kept_bytes(const struct training_plan *plan, const struct llm_batch *batch,
+                           const struct llm_layer_kind *kind) {
+    struct widths w = widths_of(plan, batch, kind);
+    return activation_bytes(plan, batch, kept_elements(plan, &w), 0.0);
 }
 
 static double logit_bytes(const struct training_plan *plan, const struct llm_batch *batch,
                           double bytes) {
     double columns =
         plan->head == LLM_HEAD_SCALAR ? 1.0 : (double)plan->architecture->vocab / (double)plan->tp;
-    return bytes * columns * batch->logit_tokens;
+    return bytes * columns * batch->logit_tokens / (double)plan->cp;
 }
 
 /* ---- instants ------------------------------------------------------------------------------ */
@@ -212,7 +242,7 @@ static struct training_working_set larger(struct training_working_set a,
 void training_forward_working_set(const struct training_plan *plan, const struct llm_batch *batch,
                                   struct training_working_set *set) {
     double hidden = (double)plan->architecture->hidden, whole_input = gathered_input(plan);
-    double widest = peaks_of(plan).forward;
+    double widest = peaks_of(plan, batch).forward;
     struct training_working_set inside = {
         .activations = activation_bytes(plan, batch, 2.0 * hidden + widest, whole_input)};
     struct training_working_set at_head = {
@@ -228,7 +258,7 @@ void training_forward_working_set(const struct training_plan *plan, const struct
 void training_update_working_set(const struct training_plan *plan, const struct llm_batch *batch,
                                  struct training_working_set *set) {
     CONTRACT(plan->trained, "a frozen model is not updated");
-    struct layer_peaks peaks = peaks_of(plan);
+    struct layer_peaks peaks = peaks_of(plan, batch);
     double hidden = (double)plan->architecture->hidden, whole_input = gathered_input(plan);
     struct training_working_set inside = {
         .activations = activation_bytes(plan, batch, peaks.kept + peaks.again, whole_input)};

@@ -38,6 +38,10 @@ void training_forward_working_set(const struct training_plan *plan, const struct
 void training_update_working_set(const struct training_plan *plan, const struct llm_batch *batch,
                                  struct training_working_set *set);
 
+/* Bytes of one block that stay on a GPU from its forward to its backward. */
+double training_kept_bytes(const struct training_plan *plan, const struct llm_batch *batch,
+                           const struct llm_layer_kind *kind);
+
 /* Bytes of a checkpoint of the whole model: weights in precision, master weights and moments (with
  * LoRA: of the adapters only; of a frozen model: the weights). */
 double training_checkpoint_bytes(const struct training_plan *plan);

@@ -11,6 +11,10 @@ const char *training_recompute_name(enum training_recompute recompute) {
         return "selective";
     case TRAINING_RECOMPUTE_FULL:
         return "full";
+    case TRAINING_RECOMPUTE_ATTENTION:
+        return "attention";
+    case TRAINING_RECOMPUTE_OPERATORS:
+        return "operators";
     }
     CONTRACT(false, "unknown recomputation");
     return "";
@@ -41,6 +45,45 @@ bool training_offloads_parameters(const struct training_plan *plan) {
            plan->offload == TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS;
 }
 
+void training_plan_default(struct training_plan *plan) {
+    *plan = (struct training_plan){
+        .trained = true,
+        .tp = 1,
+        .sequence_parallel = true,
+        .pp = 1,
+        .vpp = 1,
+        .cp = 1,
+        .ep = 1,
+        .dp = 1,
+        .reshard_after_forward = true,
+        .prefetch = true,
+        .overlap_reduction = true,
+        .precision = HARDWARE_BF16,
+        .software = {.matmul_share = 1.0,
+                     .attention_share = 1.0,
+                     .elementwise_factor = 1.0,
+                     .unpack_share = 1.0,
+                     .tensor_overlap_chunks = 1},
+    };
+}
+
+int training_gpus(const struct training_plan *plan) {
+    return plan->tp * plan->cp * plan->pp * plan->dp;
+}
+
+int training_replicas(const struct training_plan *plan) {
+    return plan->dp * plan->cp;
+}
+
+int training_expert_tp(const struct training_plan *plan) {
+    return plan->expert_tp > 0 ? plan->expert_tp : plan->tp;
+}
+
+int training_expert_replicas(const struct training_plan *plan) {
+    CONTRACT(plan->ep >= 1, "experts have at least one rank");
+    return plan->tp * plan->cp * plan->dp / (plan->ep * training_expert_tp(plan));
+}
+
 int training_segments(const struct training_plan *plan,
                       struct training_segment segments[TRAINING_SEGMENTS]) {
     struct llm_layer_kind kinds[LLM_LAYER_KINDS];
@@ -52,9 +95,25 @@ int training_segments(const struct training_plan *plan,
     return count;
 }
 
+/* One pair beside query, key and value of plain attention. */
+static double qkv_adapters(const struct training_plan *plan) {
+    const struct llm_architecture *a = plan->architecture;
+    if (llm_is_latent(a))
+        return 0.0;
+    return (double)(plan->lora_rank * (a->hidden + llm_query_columns(a) + 2 * llm_key_columns(a)));
+}
+
 /* The adapters of one block; a rank of 0 has none. */
 static double layer_adapters(const struct training_plan *plan, const struct llm_layer_kind *kind) {
+    if (plan->lora_targets == TRAINING_LORA_QKV)
+        return qkv_adapters(plan);
     return (double)llm_layer_lora_parameters(plan->architecture, kind, plan->lora_rank);
+}
+
+static double expert_adapters(const struct training_plan *plan, const struct llm_layer_kind *kind) {
+    if (plan->lora_targets == TRAINING_LORA_QKV)
+        return 0.0;
+    return (double)llm_layer_expert_lora_parameters(plan->architecture, kind, plan->lora_rank);
 }
 
 /* What is left for the head: the final norm, and a projection that is not tied. */
@@ -93,23 +152,79 @@ double training_segment_trained_parameters(const struct training_plan *plan,
     return segment->part == TRAINING_LAYER ? layer_adapters(plan, &segment->kind) : 0.0;
 }
 
+double training_segment_expert_parameters(const struct training_plan *plan,
+                                          const struct training_segment *segment) {
+    const struct llm_architecture *architecture = plan->architecture;
+    const struct llm_layer_kind *kind = &segment->kind;
+    if (segment->part != TRAINING_LAYER)
+        return 0.0;
+    return (double)llm_layer_expert_parameters(architecture, kind) + expert_adapters(plan, kind);
+}
+
+double training_segment_trained_expert_parameters(const struct training_plan *plan,
+                                                  const struct training_segment *segment) {
+    if (!plan->trained || segment->part != TRAINING_LAYER)
+        return 0.0;
+    if (plan->lora_rank == 0)
+        return training_segment_expert_parameters(plan, segment);
+    return expert_adapters(plan, &segment->kind);
+}
+
+static double weight_bytes(const struct training_plan *plan, const struct training_segment *segment,
+                           double all, double trained) {
+    double element = training_element_bytes(plan);
+    bool narrow = plan->base_bytes > 0.0 && segment->part == TRAINING_LAYER;
+    return element * trained + (narrow ? plan->base_bytes : element) * (all - trained);
+}
+
+double training_segment_weight_bytes(const struct training_plan *plan,
+                                     const struct training_segment *segment) {
+    return weight_bytes(plan, segment, training_segment_parameters(plan, segment),
+                        training_segment_trained_parameters(plan, segment));
+}
+
+double training_segment_expert_weight_bytes(const struct training_plan *plan,
+                                            const struct training_segment *segment) {
+    return weight_bytes(plan, segment, training_segment_expert_parameters(plan, segment),
+                        training_segment_trained_expert_parameters(plan, segment));
+}
+
+double training_lora_parameters(const struct training_plan *plan) {
+    if (plan->lora_targets == TRAINING_LORA_QKV)
+        return (double)plan->architecture->layers * qkv_adapters(plan);
+    return (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
+}
+
 double training_parameters(const struct training_plan *plan) {
-    return (double)llm_parameters(plan->architecture, plan->head) +
-           (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
+    return (double)llm_parameters(plan->architecture, plan->head) + training_lora_parameters(plan);
 }
 
 double training_trained_parameters(const struct training_plan *plan) {
     if (!plan->trained)
         return 0.0;
-    return plan->lora_rank == 0 ? training_parameters(plan)
-                                : (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
+    return plan->lora_rank == 0 ? training_parameters(plan) : training_lora_parameters(plan);
+}
+
+static bool is_sharded(const struct training_plan *plan, enum training_sharded sharded) {
+    CONTRACT(plan->zero_stage >= 0 && plan->zero_stage <= 3, "ZeRO has stages 0 to 3");
+    return plan->zero_stage >= (int)sharded;
+}
+
+/* Of so many ranks with equal weights, those that share one copy. */
+static double sharing(const struct training_plan *plan, int replicas) {
+    bool some = plan->shard_ranks > 0 && plan->shard_ranks < replicas;
+    return (double)(some ? plan->shard_ranks : replicas);
 }
 
 double training_shards(const struct training_plan *plan, enum training_sharded sharded) {
-    CONTRACT(plan->tp >= 1 && plan->dp >= 1, "a plan has at least one rank of each kind");
-    CONTRACT(plan->zero_stage >= 0 && plan->zero_stage <= 3, "ZeRO has stages 0 to 3");
-    bool by_dp = plan->zero_stage >= (int)sharded;
-    return (double)plan->tp * (by_dp ? (double)plan->dp : 1.0);
+    CONTRACT(plan->tp >= 1 && plan->cp >= 1 && plan->dp >= 1, "at least one rank of each kind");
+    double ranks = is_sharded(plan, sharded) ? sharing(plan, training_replicas(plan)) : 1.0;
+    return (double)plan->tp * ranks;
+}
+
+double training_expert_shards(const struct training_plan *plan, enum training_sharded sharded) {
+    double ranks = is_sharded(plan, sharded) ? sharing(plan, training_expert_replicas(plan)) : 1.0;
+    return (double)(plan->ep * training_expert_tp(plan)) * ranks;
 }
 
 double training_element_bytes(const struct training_plan *plan) {

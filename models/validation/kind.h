@@ -24,6 +24,7 @@ struct validation_kind {
 };
 
 extern const struct validation_kind validation_parameters;
+extern const struct validation_kind validation_kernels;
 extern const struct validation_kind validation_collectives;
 extern const struct validation_kind validation_weight_sync;
 

@@ -21,7 +21,7 @@ expect_lines() {
 # ---- kinds and lists -------------------------------------------------------------------------
 rlhfsim catalog
 expect_status 0
-expect_lines 11
+expect_lines 12
 for kind in gpus nodes models prices frameworks fabrics; do
     grep -qE "^$kind +$(rows $kind), such as " "$scratch/stdout" || fail "no count of $kind"
     try "$program" catalog "$kind"
@@ -62,6 +62,23 @@ grep -qE '^name +ipc_bucket$' "$scratch/stdout" || fail "no mechanism"
 rlhfsim catalog lengths lognormal
 expect_stdout "mean, p99, limit, uncut"
 
+# ---- keys ------------------------------------------------------------------------------------
+rlhfsim catalog keys training.TP
+expect_status 0
+grep -qE '^default +1$' "$scratch/stdout" || fail "no default"
+grep -qE '^expected +a whole number from 1 to 1024$' "$scratch/stdout" || fail "no range"
+expect_stdout "tensor parallel GPUs of one training replica"
+rlhfsim catalog keys rollout.prompt_tokens
+expect_status 0
+expect_lines 6
+rlhfsim catalog keys
+in_training=$(grep -c '^training\.' "$scratch/stdout")
+rlhfsim catalog keys training
+expect_lines $((in_training + 1))
+rlhfsim catalog keys trainin.tp
+expect_status 2
+expect_stderr "unknown name 'trainin.tp' in keys; did you mean 'training.tp'?"
+
 # ---- JSON ----------------------------------------------------------------------------------
 json() {
     python3 - "$scratch/stdout" "$1" <<'END' || fail "JSON is not $1"
@@ -72,8 +89,13 @@ END
 }
 if command -v python3 >/dev/null; then
     rlhfsim catalog --json
-    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths fabrics weight-sync-rows topologies".split()'
+    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths keys fabrics weight-sync-rows topologies".split()'
     json "len(value['nodes']) == $(rows nodes)"
+    rlhfsim catalog keys --json
+    json 'all(key["meaning"] and key["expected"] for key in value)'
+    json '[key["default"] for key in value if key["name"] == "checkpoint.keep"] == ["3"]'
+    rlhfsim catalog keys rollout.prompt_tokens --json
+    json '[key["name"].split(".")[-1] for key in value] == "law mean p99 limit uncut".split()'
     rlhfsim catalog gpus --json
     json "len(value) == $(rows gpus) and value[0]['bf16_tflops'] == 312"
     rlhfsim catalog gpus rtx-5090 --json

@@ -23,7 +23,7 @@ expect_offered() {
     [[ $found == "$wanted" ]] || fail "offers '$found', expected '$wanted'"
 }
 
-expect_offered "catalog check merge run sweep validate" ""
+expect_offered "calibrate catalog check merge run sweep validate" ""
 expect_offered "check" "ch"
 expect_offered "--help --usage --version" "--"
 expect_offered "--seed --set" run "--se"
@@ -33,9 +33,10 @@ expect_offered "--help --out --usage --version" merge "--"
 expect_offered "" check a.yaml "--o"
 expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
 expect_offered "--catalog --help --json --usage --version" catalog "--"
-expect_offered "algorithms fabrics frameworks gpus lengths models nodes prices topologies weight-sync weight-sync-rows" catalog ""
+expect_offered "algorithms fabrics frameworks gpus keys lengths models nodes prices topologies weight-sync weight-sync-rows" catalog ""
 expect_offered "gpus" catalog g
 expect_offered "dpo grpo ppo" catalog algorithms ""
+expect_offered "training.packing training.pp training.precision training.prefetch" catalog keys training.p
 expect_offered "MI300X MI308X" catalog gpus MI30
 expect_offered "" catalog prices ""
 

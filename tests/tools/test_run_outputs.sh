@@ -50,4 +50,35 @@ for attempt in fits does-not fits; do
     expect_status 0
 done
 
+# A run that is killed leaves hidden files, which the next one in the folder removes; those of one that
+# lives stay.
+start_run() {
+    "$program" run scenarios/ppo-llama2-70b-32xh100.yaml --out "$scratch/killed" --replicates 1000 \
+        >/dev/null 2>&1 &
+    process=$!
+    while kill -0 "$process" 2>/dev/null && [[ ! -e $scratch/killed/.summary.json.$1.tmp ]]; do
+        sleep 0.01
+    done
+}
+start_run 0
+kill -KILL "$process"
+wait "$process" 2>/dev/null || true
+expect_files "$scratch/killed" .cost.csv.0.tmp .memory.csv.0.tmp .phases.csv.0.tmp \
+    .summary.json.0.tmp .timeline.csv.0.tmp .trace.json.0.tmp
+touch "$scratch/killed/.phases.csv.1.tmp"
+rlhfsim run scenarios/ppo-llama2-7b-8xa100.yaml "${few[@]}" --out "$scratch/killed"
+expect_status 0
+whole=(cost.csv memory.csv phases.csv summary.json timeline.csv trace.json)
+expect_files "$scratch/killed" "${whole[@]}"
+start_run 0
+rlhfsim run scenarios/ppo-llama2-7b-8xa100.yaml "${few[@]}" --out "$scratch/killed"
+expect_status 0
+expect_files "$scratch/killed" .cost.csv.0.tmp .memory.csv.0.tmp .phases.csv.0.tmp \
+    .summary.json.0.tmp .timeline.csv.0.tmp .trace.json.0.tmp "${whole[@]}"
+kill -TERM "$process"
+status=0
+wait "$process" || status=$?
+expect_status 130
+expect_files "$scratch/killed" "${whole[@]}"
+
 finish

@@ -36,6 +36,19 @@ for k in 2 4 8 16 32; do
 done >"$scratch/expected"
 expect_same "$scratch/points" "$scratch/expected"
 
+# ---- the main figures at a glance, aligned, unless --quiet ------------------------------------------
+"$program" sweep "$scenario" "${few[@]:0:4}" --vary "tags.team=a b,'c\"d'" --vary training.zero_stage=3,0 \
+    --out "$scratch/glance" >"$scratch/stdout" 2>"$scratch/stderr"
+ran="sweep at a glance"
+expect_stdout "4 points, 2 ok, 2 infeasible"
+grep -qE '^point  tags.team  training.zero_stage  status      +step +time +money +peak$' "$scratch/stdout" ||
+    fail "no heads"
+grep -qE '^0      a b        3                    ok          +[0-9.]+ s +[0-9.]+ s +[0-9.]+ USD +[0-9.]+ GB$' \
+    "$scratch/stdout" || fail "no row of point 0"
+grep -qE "^3      'c\"d'      0                    infeasible  +- +- +- +[0-9.]+ GB\$" "$scratch/stdout" ||
+    fail "no row of point 3"
+[[ $(sed 1d "$scratch/stdout" | awk '{ print length }' | sort -u | wc -l) == 1 ]] || fail "not aligned"
+
 # ---- without --out the same on stdout; whatever the number of threads --------------------------------
 for jobs in 1 2 7; do
     sweep "${grid[@]}" --jobs "$jobs"
@@ -153,14 +166,15 @@ expect_status 0
 [[ $(awk -F, 'NR > 1 && $17 > 0 { print $(NF - 1) }' "$scratch/stdout" | xargs) == "true false" ]] ||
     fail "memory.fits or time.total_s is wrong"
 
-# A range of decimals has decimals; a text with a comma or a formula cannot be one of the values.
+# A range of decimals has decimals; a text is written as it is written, whatever it begins with.
 sweep --vary logging.sampling_rate=0:1:+0.1 --set logging.bytes_per_sample=1kB
 expect_status 0
 [[ $(cut -d, -f2 "$scratch/stdout" | tail -n +2 | xargs) == "0 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1" ]] ||
     fail "not 11 clean values"
-sweep --vary tags.team==a,b
+sweep --vary tags.team==a,+b,-1,b
 expect_status 0
-grep -q "^0,'=a,ok," "$scratch/stdout" || fail "a formula is not defused"
+[[ $(cut -d, -f2 "$scratch/stdout" | tail -n +2 | xargs) == "=a +b -1 b" ]] ||
+    fail "a text is not as it was written"
 
 # Another seed gives other rows, by either door; two replicates as well.
 sweep "${grid[@]}" --seed 2 --out "$scratch/seed"
@@ -304,7 +318,18 @@ for how in set vary; do
         "$scratch/$how-same0" "$scratch/$how-other"
     cp "$scratch/full.json" "$scratch/q.json"
 done
-# Without --resume it starts anew.
+# Without --resume, whatever the sweep, it is refused and loses nothing; with the file gone it starts
+# anew. A journal without a point has nothing to lose.
+for points in "${grid[*]}" "--vary rollout.tp=1,2"; do
+    # shellcheck disable=SC2086 # several words
+    rlhfsim sweep "$scenario" "${few[@]}" $points --out "$scratch/killed"
+    expect_status 2
+    expect_stderr "$scratch/killed/.sweep.csv.partial: error: an interrupted sweep left \
+$(($(wc -l <"$scratch/before/.sweep.csv.partial") - 1)) finished points here; go on with --resume"
+    expect_empty stdout
+    expect_same "$scratch/killed" "$scratch/before"
+done
+head -n 1 "$scratch/before/.sweep.csv.partial" >"$scratch/killed/.sweep.csv.partial"
 rlhfsim sweep "$scenario" "${few[@]}" "${grid[@]}" --out "$scratch/killed"
 expect_status 0
 expect_same "$scratch/killed" "$scratch/all"
@@ -326,6 +351,18 @@ mistaken "--vary:1:10: error: unknown key 'zero_stag' in training; did you mean 
 mistaken "--vary:1:1: error: budget is not supported by this version" "$scenario" --vary budget.stop=1
 mistaken "--vary:1:15: error: training.tp is 'x', expected a whole number" "$scenario" --vary training.tp=1,x
 mistaken "--vary:1:1: error: this key is varied twice" "$scenario" "${good[@]}" --vary training.tp=2
+# A value twice, in the same or another spelling, would be two equal points; both are named.
+repeated() {
+    mistaken "--vary:1:$1: error: '$2' is a value of ${4%%=*} already, $3" "$scenario" --vary "$4"
+}
+repeated 16 1 "at column 12" rollout.tp=1,2,1
+repeated 29 .50 "as '0.5', at column 25" rollout.memory_fraction=0.5,.50
+repeated 38 0.4 "at column 25" rollout.memory_fraction=0.2:0.6:+0.2,0.4
+repeated 30 1000MB "as '1GB', at column 26" logging.bytes_per_sample=1GB,1000MB
+repeated 31 Qwen/qwen2.5_7b "as 'Qwen2.5-7B', at column 20" models.actor.model=Qwen2.5-7B,Qwen/qwen2.5_7b
+repeated 36 1024 "as '1 TiB', at column 30" "cluster.node.host_memory_gib=1 TiB,1024"
+repeated 29 True "as 'true', at column 24" rollout.prefix_caching=true,True
+repeated 13 b "at column 11" tags.team=b,b
 mistaken "--vary:1:1: error: seed is varied and given by --seed" "$scenario" --vary seed=1,2 --seed 3
 mistaken "--set:1:10: error: " "$scenario" "${good[@]}" --set training.nonsense=1
 mistaken "$scratch/absent.yaml: error: cannot be read" "$scratch/absent.yaml" "${good[@]}"

@@ -27,6 +27,7 @@ for help in --help '-?' -h; do
     expect_stdout "  run "
     expect_stdout "  check "
     expect_stdout "  validate "
+    expect_stdout "  calibrate "
     expect_stdout "  catalog "
     expect_stdout "  sweep "
     expect_stdout "  merge "
@@ -34,7 +35,7 @@ for help in --help '-?' -h; do
     expect_empty stderr
 done
 # Only what is built is offered.
-for absent in plan calibrate import compare review report; do
+for absent in plan import compare review report; do
     ! grep -qE "^  $absent " "$scratch/stdout" || fail "$absent is listed"
 done
 

@@ -86,7 +86,7 @@ refused() {
 }
 refused "the KIND is missing"
 refused "a PATH is missing" parameters
-refused "unknown kind 'parameter'; expected parameters, collectives or weight-sync" parameter "$scratch/in/models.csv"
+refused "unknown kind 'parameter'; expected parameters, kernels, collectives or weight-sync" parameter "$scratch/in/models.csv"
 refused "expected a directory of catalogs, got '/nowhere'" parameters x.csv --catalog /nowhere
 printf 'name,config_json\na,b\n' >"$scratch/in/columns.csv"
 refused "columns.csv:1:1: error: column 'computed_params' is missing" parameters "$scratch/in/columns.csv"

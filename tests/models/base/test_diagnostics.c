@@ -80,6 +80,19 @@ START_TEST(test_order) {
 END_TEST
 
 /* What was there before stays where it is. */
+/* What is delayed comes behind the others of its file. */
+START_TEST(test_delayed) {
+    rlhfsim_diagnostics_add(list, RLHFSIM_INVALID, "a", 1, 1, "missing");
+    base_diagnostics_delay(list);
+    rlhfsim_diagnostics_add(list, RLHFSIM_INVALID, "a", 9, 1, "late");
+    rlhfsim_diagnostics_add(list, RLHFSIM_INVALID, "b", 1, 1, "other");
+    base_diagnostics_sort(list, 0, "a");
+    ck_assert_str_eq(rlhfsim_diagnostics_get(list, 0)->message, "late");
+    ck_assert_str_eq(rlhfsim_diagnostics_get(list, 1)->message, "missing");
+    ck_assert_str_eq(rlhfsim_diagnostics_get(list, 2)->message, "other");
+}
+END_TEST
+
 START_TEST(test_order_from) {
     add("s.yaml", 9, 1, "before");
     add("s.yaml", 5, 1, "b");
@@ -134,6 +147,7 @@ static Suite *diagnostics_suite(void) {
     tcase_add_test(cases, test_formats);
     tcase_add_test(cases, test_short_buffer);
     tcase_add_test(cases, test_order);
+    tcase_add_test(cases, test_delayed);
     tcase_add_test(cases, test_order_from);
     tcase_add_test(cases, test_truncation);
     tcase_add_test(cases, test_truncation_of_one);

@@ -34,6 +34,7 @@ static void teardown(void) {
 START_TEST(test_trainer) {
     const struct rlhfsim_layout *layout = check(PPO, NULL);
     ck_assert_int_eq(layout->train_tp, 1);
+    ck_assert_int_eq(layout->train_cp * layout->train_pp * layout->train_vpp, 1);
     ck_assert_int_eq(layout->ranks, 8);
     ck_assert_int_eq(layout->zero_stage, 3);
     ck_assert_int_eq(layout->optimizer_steps, 512 / 128);

@@ -6,6 +6,7 @@
  */
 
 #include "models/forecast/run.h"
+#include "models/forecast/samples.h"
 #include "models/scenario/steps.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"
@@ -87,6 +88,84 @@ START_TEST(fixed_lengths_have_closed_forms) {
     /* 6 FLOPs a weight and token, and 12 x pairs x width for attention, see llm/work.h. */
     double flops = 3.0 * llm_forward_flops(actor->architecture, LLM_HEAD_VOCABULARY, &batch);
     assert_relative(m.training_flops, 3 * 16 * flops, 1e-12);
+    rlhfsim_scenario_free(scenario);
+}
+END_TEST
+
+/* fixed_lengths with something else at the end. */
+static struct rlhfsim_scenario *fixed_with(const char *const more[], const char *sets[32]) {
+    size_t n = 0;
+    for (; fixed_lengths[n] != NULL; n++)
+        sets[n] = fixed_lengths[n];
+    for (; *more != NULL; more++)
+        sets[n++] = *more;
+    sets[n] = NULL;
+    return testing_scenario(GRPO, sets);
+}
+
+/* Two stages of two chunks, so four ranks with 16 samples a step: log-probs are four micro-batches
+ * through the pipeline at once, an optimizer step two. */
+START_TEST(pipelines_have_closed_forms) {
+    static const char *const more[] = {"training.pp=2", "training.vpp=2", "training.zero_stage=1",
+                                       NULL};
+    const char *sets[32];
+    struct rlhfsim_scenario *scenario = fixed_with(more, sets);
+    struct forecast_plan plan;
+    forecast_plan_make(scenario, &plan);
+    ck_assert_int_eq(plan.dp, 4);
+    struct forecast_measures m = run(&plan, 3, 0);
+    const struct training_plan *actor = &plan.passes[ALGORITHM_ROLE_ACTOR];
+    struct llm_batch batch = sequences(4.0, 384.0);
+    struct training_work four = {&batch, 4, true}, two = {&batch, 2, true};
+    struct training_step forward, update;
+    ck_assert_int_eq(training_step_forward(actor, &four, &forward), SIM_OK);
+    ck_assert_int_eq(training_step(actor, &two, &update), SIM_OK);
+    assert_relative(m.phase_s[ALGORITHM_PHASE_ACTOR_LOGPROB], 3 * forward.total_s, 1e-7);
+    assert_relative(m.phase_s[ALGORITHM_PHASE_ACTOR_UPDATE], 3 * 2 * update.total_s, 1e-7);
+    assert_relative(m.training_flops, 3 * 2 * 4 * update.flops, 1e-12);
+    ck_assert_double_le(m.busy_gpu_s, m.total_s * plan.gpus * (1.0 + 1e-12));
+    rlhfsim_scenario_free(scenario);
+}
+END_TEST
+
+/* Uneven packed sequences on two stages, weights not sharded: in each optimizer step the ranks wait
+ * for the slowest of four pipelines. */
+START_TEST(ranks_wait_for_the_slowest_pipeline) {
+    static const char *const more[] = {
+        "training={tp: 1, pp: 2, zero_stage: 1, microbatch_tokens: 1024, packing: true}",
+        "rollout.response_tokens={law: lognormal, mean: 128, p99: 250}", NULL};
+    const char *sets[32];
+    struct rlhfsim_scenario *scenario = fixed_with(more, sets);
+    struct forecast_plan plan;
+    struct forecast_samples samples;
+    struct forecast_split split;
+    forecast_plan_make(scenario, &plan);
+    const struct training_plan *actor = &plan.passes[ALGORITHM_ROLE_ACTOR];
+    struct training_cost optimizer;
+    double expected_s = 0.0;
+    bool uneven = false;
+    training_optimizer(actor, &optimizer);
+    ck_assert_int_eq(forecast_samples_new(&plan, &samples), RLHFSIM_OK);
+    ck_assert_int_eq(forecast_split_new(&plan, &split), RLHFSIM_OK);
+    forecast_samples_draw(&plan, 0, 1, &samples);
+    for (size_t first = 0; first < 64; first += 32) {
+        double slowest_s = 0.0;
+        forecast_split_make(&plan, &samples, first, 32, &split);
+        for (int rank = 0; rank < 4; rank++) {
+            struct training_work work = {split.batches + (size_t)rank * split.stride,
+                                         split.counts[rank], false};
+            struct training_step step;
+            ck_assert_int_eq(training_step_passes(actor, &work, &step), SIM_OK);
+            uneven = uneven || (rank > 0 && step.total_s != slowest_s);
+            slowest_s = fmax(slowest_s, step.total_s);
+        }
+        expected_s += slowest_s + optimizer.total_s;
+    }
+    ck_assert(uneven);
+    struct forecast_measures m = run(&plan, 1, 0);
+    assert_relative(m.phase_s[ALGORITHM_PHASE_ACTOR_UPDATE], expected_s, 1e-7);
+    forecast_split_free(&split);
+    forecast_samples_free(&samples);
     rlhfsim_scenario_free(scenario);
 }
 END_TEST
@@ -319,6 +398,8 @@ END_TEST
 static Suite *run_suite(void) {
     Suite *suite = suite_create("forecast/run");
     TCase *tcase = tcase_create("run");
+    tcase_add_test(tcase, pipelines_have_closed_forms);
+    tcase_add_test(tcase, ranks_wait_for_the_slowest_pipeline);
     tcase_add_test(tcase, fixed_lengths_have_closed_forms);
     tcase_add_test(tcase, phases_add_up);
     tcase_add_test(tcase, steps_are_independent);

@@ -186,6 +186,46 @@ START_TEST(packing_loses_nothing) {
 }
 END_TEST
 
+static double most_tokens(const struct forecast_plan *plan, const struct forecast_split *split) {
+    double most = 0.0;
+    for (int rank = 0; rank < plan->dp; rank++) {
+        double tokens = 0.0;
+        for (size_t k = 0; k < split->counts[rank]; k++)
+            tokens += split->batches[(size_t)rank * split->stride + k].tokens;
+        most = fmax(most, tokens);
+    }
+    return most;
+}
+
+/* Dealt by length, no token is lost, every rank has as many sequences, and the ranks come close to
+ * the mean: 128 a rank, 16 of its mini-batch. */
+START_TEST(balanced_ranks_have_equal_tokens) {
+    static const char *const plain[] = {
+        "training={tp: 1, zero_stage: 3, microbatch_samples: 8, packing: true}", NULL};
+    static const char *const balanced[] = {
+        "training={tp: 1, zero_stage: 3, microbatch_samples: 8, packing: true, balance_ranks: "
+        "true}",
+        NULL};
+    struct drawn drawn;
+    double most[2], mean = 0.0;
+    for (int i = 0; i < 2; i++) {
+        draw(&drawn, PPO, i == 0 ? plain : balanced, 2);
+        forecast_split_make(&drawn.plan, &drawn.samples, 128, 128, &drawn.split);
+        struct llm_batch sum = split_sum(&drawn.plan, &drawn.split);
+        ck_assert_double_eq(sum.sequences, 128.0);
+        if (i == 1)
+            ck_assert_double_eq(sum.tokens / drawn.plan.dp, mean);
+        mean = sum.tokens / drawn.plan.dp;
+        most[i] = most_tokens(&drawn.plan, &drawn.split);
+        for (int rank = 0; rank < drawn.plan.dp; rank++)
+            ck_assert_uint_eq(drawn.split.counts[rank], 2);
+        drop(&drawn);
+    }
+    ck_assert_double_gt(most[0], 1.02 * mean);
+    ck_assert_double_lt(most[1], 1.005 * mean);
+}
+END_TEST
+
 /* Without packing every sequence of a rollout is as long as the longest can be. */
 START_TEST(padding_fills_to_the_caps) {
     static const char *const padded[] = {"training.packing=false", NULL};
@@ -202,6 +242,7 @@ END_TEST
 static Suite *samples_suite(void) {
     Suite *suite = suite_create("forecast/samples");
     TCase *tcase = tcase_create("samples");
+    tcase_add_test(tcase, balanced_ranks_have_equal_tokens);
     tcase_add_test(tcase, lengths_belong_to_prompts);
     tcase_add_test(tcase, more_samples_keep_the_first);
     tcase_add_test(tcase, epochs_repeat_the_data);

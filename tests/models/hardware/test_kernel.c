@@ -16,6 +16,23 @@ static struct hardware_gpu round_gpu(void) {
     };
 }
 
+/* Causal attention whose keys and values are as many as its queries: one sequence, every dimension
+ * 100, bf16. */
+static struct hardware_attention attention_of(double pairs, double tokens, double heads) {
+    return (struct hardware_attention){
+        .score_pairs = pairs,
+        .tokens = tokens,
+        .sequences = 1,
+        .context_tokens = tokens,
+        .heads = heads,
+        .kv_heads = heads,
+        .score_dim = 100,
+        .value_dim = 100,
+        .element_bytes = 2,
+        .kv_token_bytes = 400 * heads,
+    };
+}
+
 START_TEST(a_large_product_is_bound_by_compute) {
     struct hardware_gpu gpu = round_gpu();
     /* 2 x 8000 x 5000 x 10000 = 8e11 FLOPs over 500e12 x 0.4 = 2e14 a second: 4 ms. */
@@ -57,8 +74,11 @@ START_TEST(nothing_to_do_takes_no_time) {
     ck_assert_double_eq(hardware_gemm_s(&gpu, HARDWARE_BF16, 0, 7, 9), 0.0);
     ck_assert_double_eq(hardware_gemm_s(&gpu, HARDWARE_BF16, 7, 0, 9), 0.0);
     ck_assert_double_eq(hardware_gemm_s(&gpu, HARDWARE_BF16, 7, 9, 0), 0.0);
-    ck_assert_double_eq(hardware_attention_s(&gpu, 0, 32, 128, 0), 0.0);
-    ck_assert_double_eq(hardware_attention_backward_s(&gpu, 0, 32, 128, 0), 0.0);
+    struct hardware_attention nothing = attention_of(0, 0, 32);
+    ck_assert_double_eq(hardware_attention_prefill_s(&gpu, &nothing), 0.0);
+    ck_assert_double_eq(hardware_attention_decode_s(&gpu, &nothing), 0.0);
+    ck_assert_double_eq(hardware_attention_backward_s(&gpu, &nothing), 0.0);
+    ck_assert_double_eq(hardware_operator_s(&gpu, HARDWARE_NORM, 0, 100), 0.0);
     ck_assert_double_eq(hardware_memory_s(&gpu, 0, 0), 0.0);
 }
 END_TEST
@@ -67,11 +87,16 @@ START_TEST(attention_counts_two_products_a_pair) {
     struct hardware_gpu gpu = round_gpu();
     /* Per pair and head: a dot product of head_dim and a scaled sum of head_dim, 2 FLOPs an element
      * each, so 4 x 1e6 x 20 x 100 = 8e9; forward at 125 TFLOP/s: 64 us. */
-    assert_relative(hardware_attention_s(&gpu, 1e6, 20, 100, 1e6), 64e-6 + 4e-6, 1e-12);
+    struct hardware_attention some = attention_of(1e6, 1e3, 20);
+    assert_relative(hardware_attention_prefill_s(&gpu, &some), 64e-6 + 4e-6, 1e-12);
     /* Backward 5 products where the forward has 2: 2e10 at 100 TFLOP/s: 200 us. */
-    assert_relative(hardware_attention_backward_s(&gpu, 1e6, 20, 100, 1e6), 200e-6 + 4e-6, 1e-12);
-    /* One new token over a long context reads more than it computes: 3e8 bytes are 200 us. */
-    assert_relative(hardware_attention_s(&gpu, 1e4, 20, 100, 3e8), 200e-6 + 4e-6, 1e-12);
+    assert_relative(hardware_attention_backward_s(&gpu, &some), 200e-6 + 4e-6, 1e-12);
+    /* One new token over a context of 37,500: 8000 bytes each are 3e8 and 200 us, beside 8000 for
+     * the query and the output. */
+    struct hardware_attention token = attention_of(37500, 1, 20);
+    token.context_tokens = 37500;
+    assert_relative(hardware_attention_decode_s(&gpu, &token), 200e-6 + 8000 / 1.5e12 + 4e-6,
+                    1e-12);
 }
 END_TEST
 
@@ -90,7 +115,8 @@ START_TEST(time_never_falls_with_size) {
         double m = hardware_gemm_s(&gpu, HARDWARE_BF16, size, 3584, 18944);
         double n = hardware_gemm_s(&gpu, HARDWARE_BF16, 77, size, 4096);
         double k = hardware_gemm_s(&gpu, HARDWARE_FP8, 300, 4096, size);
-        double pairs = hardware_attention_s(&gpu, size * size, 32, 128, 1e7);
+        struct hardware_attention attention = attention_of(size * size, size, 32);
+        double pairs = hardware_attention_prefill_s(&gpu, &attention);
         double bytes = hardware_memory_s(&gpu, size, 1);
         ck_assert(m >= last_m && n >= last_n && k >= last_k && pairs >= last_pairs &&
                   bytes > last_bytes);
@@ -168,9 +194,18 @@ START_TEST(measured_attention_of_an_a100) {
     struct hardware_gpu gpu = a100();
     for (size_t i = 0; i < sizeof(measured) / sizeof(*measured); i++) {
         double s = measured[i].tokens;
-        double bytes = 2 * s * (2 * 32 + 2 * 8) * 128;
-        assert_relative(hardware_attention_s(&gpu, s * (s + 1) / 2, 32, 128, bytes) * 1e6,
-                        measured[i].time_us, 0.15);
+        struct hardware_attention attention = {.score_pairs = s * (s + 1) / 2,
+                                               .tokens = s,
+                                               .sequences = 1,
+                                               .context_tokens = s,
+                                               .heads = 32,
+                                               .kv_heads = 8,
+                                               .score_dim = 128,
+                                               .value_dim = 128,
+                                               .element_bytes = 2,
+                                               .kv_token_bytes = 8 * 2 * 128 * 2};
+        assert_relative(hardware_attention_prefill_s(&gpu, &attention) * 1e6, measured[i].time_us,
+                        0.15);
     }
 }
 END_TEST

@@ -133,7 +133,7 @@ START_TEST(large_files_are_complete) {
 }
 END_TEST
 
-/* A leftover of a killed run is not touched. */
+/* Not even by two runs of one process. */
 START_TEST(hidden_names_are_not_shared) {
     struct results_output first, second;
     char path[256];
@@ -143,6 +143,40 @@ START_TEST(hidden_names_are_not_shared) {
     results_output_free(&first);
     ck_assert_uint_eq(file_count(), 1);
     results_output_free(&second);
+}
+END_TEST
+
+static void leave_behind(const char *name) {
+    char path[256];
+    FILE *file = fopen(inside(name, path), "w");
+    ck_assert_ptr_nonnull(file);
+    fclose(file);
+}
+
+/* What a killed run left goes, whatever its number; what a living one holds stays until it has its
+ * name, and so does what is no such file. */
+START_TEST(leftovers_are_removed) {
+    struct results_output living, output;
+    char path[256];
+    ck_assert_int_eq(results_output_open(&living, folder, "a"), 0);
+    results_output_text(&living, "living");
+    leave_behind(".a.1.tmp");
+    leave_behind(".a.2.tmp");
+    leave_behind(".b.0.tmp");
+    ck_assert_int_eq(symlink("nowhere", inside(".a.3.tmp", path)), 0);
+    ck_assert_int_eq(results_output_close(&living), 0);
+    ck_assert_int_eq(results_output_open(&output, folder, "a"), 0);
+    ck_assert_int_eq(access(inside(".a.0.tmp", path), F_OK), 0);
+    ck_assert_int_eq(access(inside(".a.1.tmp", path), F_OK), 0); /* the new one */
+    ck_assert_int_eq(access(inside(".a.2.tmp", path), F_OK), -1);
+    ck_assert_int_eq(access(inside(".b.0.tmp", path), F_OK), 0);
+    ck_assert_int_eq(results_output_publish(&living), 0);
+    expect_file("a", "living");
+    results_output_free(&living);
+    results_output_free(&output);
+    remove_inside(".a.3.tmp");
+    remove_inside(".b.0.tmp");
+    remove_inside("a");
 }
 END_TEST
 
@@ -347,6 +381,7 @@ static Suite *output_suite(void) {
     tcase_add_test(files, older_file_stays_until_then);
     tcase_add_test(files, large_files_are_complete);
     tcase_add_test(files, hidden_names_are_not_shared);
+    tcase_add_test(files, leftovers_are_removed);
     tcase_add_test(files, full_disk_is_reported_once_closed);
     tcase_add_test(files, missing_directory_is_reported);
     suite_add_tcase(suite, files);

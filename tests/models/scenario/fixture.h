@@ -146,8 +146,8 @@ static inline void fixture_open(struct fixture *fixture) {
 
 static inline void fixture_close(struct fixture *fixture) {
     static const char *const names[] = {
-        "gpus.csv", "nodes.csv",   "models.csv",  "prices.csv",  "frameworks.csv",
-        "s.yaml",   "config.json", "aliases.csv", "fabrics.csv", "weight_sync.csv"};
+        "gpus.csv",    "nodes.csv",   "models.csv",  "prices.csv",      "frameworks.csv", "s.yaml",
+        "config.json", "aliases.csv", "fabrics.csv", "weight_sync.csv", "attention.csv"};
     rlhfsim_scenario_free(fixture->scenario);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(names[i]);

@@ -54,7 +54,8 @@ static const struct bad_case cases[] = {
     {"zero_stage: 3", "packing: yes",
      "s.yaml:19:12: error: training.packing is 'yes', expected true or false"},
     {"mean: 256", "mean: .nan",
-     "s.yaml:24:37: error: rollout.prompt_tokens.mean is '.nan', expected a number of 1 or more"},
+     "s.yaml:24:37: error: rollout.prompt_tokens.mean is '.nan', expected a number from 1 to "
+     "1000000000"},
     {"name: base", "name: [base]",
      "s.yaml:1:7: error: name is a list, expected one line of text of at most 127 bytes"},
     {"name: base", "name: \"a\\nb\"",
@@ -64,22 +65,31 @@ static const struct bad_case cases[] = {
     {"algorithm:\n", "dataset: 100\nalgorithm:\n",
      "s.yaml:4:10: error: dataset is 100, expected a mapping with the keys prompts, pairs, epochs, "
      "drop_last"},
-    /* ranges */
+    /* ranges: both limits */
+    {"steps: 10", "steps: 10\nseed: 18446744073709551615",
+     "s.yaml:4:7: error: seed is 18446744073709551615, expected a whole number from 0 to "
+     "9223372036854775807"},
+    {"algorithm:\n", "prices: {node_usd_per_hour: 1e308}\nalgorithm:\n",
+     "s.yaml:4:29: error: prices.node_usd_per_hour is 1e308, expected a number from 0 to 1e+15"},
+    {"algorithm:\n", "reward: {sample_time: 11 d}\nalgorithm:\n",
+     "s.yaml:4:23: error: reward.sample_time is '11 d', expected a quantity from 0 to 864000 s "
+     "(units ns, us, ms, s, min, h, d)"},
     {"zero_stage: 3", "zero_stage: 4",
      "s.yaml:19:15: error: training.zero_stage is 4, expected a whole number from 0 to 3"},
     {"steps: 10", "steps: 0",
-     "s.yaml:3:8: error: steps is 0, expected a whole number of 1 or more"},
+     "s.yaml:3:8: error: steps is 0, expected a whole number from 1 to 1000000000"},
     {"steps: 10", "steps: 99999999999999999999",
-     "s.yaml:3:8: error: steps is 99999999999999999999, expected a whole number of 1 or more"},
+     "s.yaml:3:8: error: steps is 99999999999999999999, expected a whole number from 1 to "
+     "1000000000"},
     {"steps: 10", "steps: 10\nseed: -1",
-     "s.yaml:4:7: error: seed is -1, expected a whole number of 0 or more"},
+     "s.yaml:4:7: error: seed is -1, expected a whole number from 0 to 9223372036854775807"},
     {"  tp: 2\n", "  tp: 2\n  memory_fraction: 1.0\n",
      "s.yaml:23:20: error: rollout.memory_fraction is 1.0, expected a number between 0 and 1, "
      "neither included"},
     {"algorithm:\n", "logging: {sampling_rate: 1.5, bytes_per_sample: 4 kB}\nalgorithm:\n",
      "s.yaml:4:26: error: logging.sampling_rate is 1.5, expected a number from 0 to 1"},
     {"algorithm:\n", "prices: {node_usd_per_hour: -1}\nalgorithm:\n",
-     "s.yaml:4:29: error: prices.node_usd_per_hour is -1, expected a number of 0 or more"},
+     "s.yaml:4:29: error: prices.node_usd_per_hour is -1, expected a number from 0 to 1e+15"},
     /* units */
     {"algorithm:\n", "reward: {sample_time: 10}\nalgorithm:\n",
      "s.yaml:4:23: error: reward.sample_time is 10: a unit of time is missing (ns, us, ms, s, min, "
@@ -89,7 +99,7 @@ static const struct bad_case cases[] = {
      "of "
      "time (ns, us, ms, s, min, h, d)"},
     {"algorithm:\n", "reward: {sample_time: -1 s}\nalgorithm:\n",
-     "s.yaml:4:23: error: reward.sample_time is '-1 s', expected a quantity of time of at least 0 "
+     "s.yaml:4:23: error: reward.sample_time is '-1 s', expected a quantity from 0 to 864000 s "
      "(units ns, us, ms, s, min, h, d)"},
     {"algorithm:\n", "logging: {sampling_rate: 1, bytes_per_sample: 4 kb}\nalgorithm:\n",
      "s.yaml:4:47: error: logging.bytes_per_sample is '4 kb': unknown unit 'kb'; did you mean "
@@ -115,17 +125,27 @@ static const struct bad_case cases[] = {
     {"  tp: 2\n", "  tp: 2\n  engine: sglang\n",
      "s.yaml:23:11: error: rollout.engine is 'sglang', which this version does not support; "
      "expected vllm"},
-    {"zero_stage: 3", "pp: 2",
-     "s.yaml:19:7: error: training.pp is 2, but pipeline parallelism is not supported by this "
+    {"  tp: 2\n", "  tp: 2\n  pp: 2\n",
+     "s.yaml:23:7: error: rollout.pp is 2, but pipeline parallelism is not supported by this "
      "version; expected 1"},
-    {"zero_stage: 3", "cp: 0", "s.yaml:19:7: error: training.cp is 0, expected 1"},
-    /* required */
+    {"zero_stage: 3", "cp: 0",
+     "s.yaml:19:7: error: training.cp is 0, expected a whole number from 1 to "
+     "1024"},
+    /* required; several are in one line behind the others, a misspelt one is not missing */
+    {"name: base\n", "nmae: base\n", "s.yaml:1:1: error: unknown key 'nmae'; did you mean 'name'?"},
+    {"name: base\nframework: fast\n", "colour: red\nsize: 3\n",
+     "s.yaml:1:1: error: unknown key 'colour'\n"
+     "s.yaml:2:1: error: unknown key 'size'\n"
+     "s.yaml:1:1: error: required keys are missing: name, framework"},
+    {"  prompt_tokens: {law: fixed, mean: 256}\n", "",
+     "s.yaml:21:1: error: required keys are missing: rollout.prompt_tokens.law, "
+     "rollout.prompt_tokens.mean"},
     {"name: base\n", "",
      "s.yaml:1:1: error: name is required: what the run is called in results; expected one line of "
      "text of at most 127 bytes"},
     {"  max_new_tokens: 512\n", "",
      "s.yaml:21:1: error: rollout.max_new_tokens is required: limit of a response, where it is cut "
-     "(offline: longest response of the data set); expected a whole number of 1 or more"},
+     "(offline: longest response of the data set); expected a whole number from 1 to 1000000000"},
     {"  prompts_per_step: 64\n", "",
      "s.yaml:4:1: error: algorithm.prompts_per_step is required by ppo"},
     {"steps: 10\n", "",
@@ -165,8 +185,16 @@ static const struct bad_case cases[] = {
     {"nodes: 1", "gpus_per_node: 9",
      "s.yaml:16:18: error: cluster.gpus_per_node is 9, but node 'box' has 8 GPUs"},
     {"training:\n", "prices: {region: west}\ntraining:\n",
-     "s.yaml:17:18: error: the catalog has no price of 'box.large on-demand' from cloud in west; "
-     "write prices.node_usd_per_hour, or another provider, region or plan"},
+     "s.yaml:17:18: error: the catalog has no price of 'box.large on-demand' from cloud (of the "
+     "node) in west (prices.region); it has one from cloud in north, cloud in south, cloud in "
+     "east; write "
+     "prices.node_usd_per_hour, or another prices.provider, prices.region or prices.plan "
+     "(on_demand)"},
+    {"training:\n", "prices: {provider: other, plan: spot}\ntraining:\n",
+     "s.yaml:17:20: error: the catalog has no price of 'box.large spot' from other "
+     "(prices.provider) in north (of the node); it has one from cloud in "
+     "north; write prices.node_usd_per_hour, or another "
+     "prices.provider, prices.region or prices.plan (spot)"},
     {"training:\n", "prices: {region: east}\ntraining:\n",
      "s.yaml:17:1: error: the catalog's price of 'box.large on-demand' is by the gpu-hour, "
      "expected "
@@ -236,6 +264,27 @@ static const struct bad_case cases[] = {
     {"rollout:\n  tp: 2", "rollout:\n  tp: 5",
      "s.yaml:22:7: error: rollout.tp is 5, expected a divisor of the 8 GPUs of a node\n"
      "s.yaml:22:7: error: rollout.tp is 5, expected a divisor of the 8 heads of models.actor"},
+    {"zero_stage: 3", "pp: 3",
+     "s.yaml:19:7: error: training.tp x cp x pp is 1 x 1 x 3, expected a divisor of the 8 GPUs\n"
+     "s.yaml:19:7: error: training.pp x vpp is 3 x 1, expected a divisor of the 2 layers of "
+     "models.actor, or of 4, embedding and head in the place of a layer each"},
+    {"zero_stage: 3", "pp: 8",
+     "s.yaml:19:7: error: training.pp x vpp is 8 x 1, expected a divisor of the 2 layers of "
+     "models.actor, or of 4, embedding and head in the place of a layer each"},
+    {"zero_stage: 3", "vpp: 2",
+     "s.yaml:19:8: error: training.vpp is 2, expected 1 without a pipeline (training.pp is 1)"},
+    {"zero_stage: 3\n  microbatch_samples: 4", "pp: 2\n  vpp: 2\n  microbatch_samples: 8",
+     "s.yaml:20:8: error: training.vpp is 2, expected 1, or micro-batches in multiples of the 2 "
+     "stages: a rank has 1 of them in a mini-batch"},
+    {"zero_stage: 3", "cp: 3",
+     "s.yaml:19:7: error: training.tp x cp x pp is 1 x 3 x 1, expected a divisor of the 8 GPUs"},
+    {"zero_stage: 3", "ep: 2",
+     "s.yaml:19:7: error: training.ep is 2, but no model has experts; expected 1"},
+    {"zero_stage: 3", "expert_tp: 3",
+     "s.yaml:19:14: error: training.expert_tp is 3, expected 1 or the 1 of training.tp"},
+    {"zero_stage: 3", "shard_ranks: 3",
+     "s.yaml:19:16: error: training.shard_ranks is 3, expected a divisor of the 8 data and context "
+     "parallel ranks"},
     {"minibatch_samples: 32", "minibatch_samples: 24",
      "s.yaml:8:22: error: algorithm.minibatch_samples is 24, expected a divisor of the 64 samples "
      "of "
@@ -329,6 +378,40 @@ START_TEST(test_key_value_heads) {
 }
 END_TEST
 
+/* Over eight context parallel ranks: 12 heads, and a context of 1,024 tokens in 2 x 8 pieces. */
+START_TEST(test_context_parallel_heads) {
+    const char *const sets[] = {"models.actor.model=odd", "training.cp=8", "training.context=ring",
+                                NULL};
+    const char *const ulysses[] = {"models.actor.model=odd", "training.cp=8",
+                                   "training.context=ulysses", NULL};
+    fixture_write("s.yaml", fixture_scenario);
+    ck_assert_int_eq(fixture_load(&fixture, sets), RLHFSIM_OK);
+    ck_assert_int_eq(fixture_load(&fixture, ulysses), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors,
+                     "--set:1:13: error: training.cp is 8, expected training.tp x cp (8) to divide "
+                     "the 12 heads of models.actor with context: ulysses\n");
+}
+END_TEST
+
+static const char six_experts[] =
+    "{\"model_type\": \"mixtral\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+    "\"num_attention_heads\": 8, \"num_key_value_heads\": 4, \"intermediate_size\": 128, "
+    "\"vocab_size\": 1000, \"max_position_embeddings\": 1024, \"num_local_experts\": 6, "
+    "\"num_experts_per_tok\": 2}";
+
+START_TEST(test_experts_over_ranks) {
+    const char *const two[] = {"models.actor.model=./six.json", "training.ep=2", NULL};
+    const char *const four[] = {"models.actor.model=./six.json", "training.ep=4", NULL};
+    fixture_write("s.yaml", fixture_scenario);
+    fixture_write("six.json", six_experts);
+    ck_assert_int_eq(fixture_load(&fixture, two), RLHFSIM_OK);
+    ck_assert_int_eq(fixture_load(&fixture, four), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors,
+                     "--set:1:13: error: training.ep is 4, expected a divisor of the 6 experts of "
+                     "models.actor\n");
+}
+END_TEST
+
 /* All mistakes of a file at once, from the top down, those of `--set` behind. */
 START_TEST(test_all_at_once) {
     char *text = fixture_replace(fixture_scenario, "zero_stage: 3", "zero_stage: 4\n  nope: 1");
@@ -371,6 +454,8 @@ static Suite *bad_suite(void) {
     tcase_add_checked_fixture(bad, setup, teardown);
     tcase_add_loop_test(bad, test_bad_scenario, 0, sizeof cases / sizeof cases[0]);
     tcase_add_test(bad, test_key_value_heads);
+    tcase_add_test(bad, test_context_parallel_heads);
+    tcase_add_test(bad, test_experts_over_ranks);
     tcase_add_test(bad, test_all_at_once);
     tcase_add_test(bad, test_many_errors);
     suite_add_tcase(suite, bad);

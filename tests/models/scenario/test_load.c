@@ -54,10 +54,20 @@ static const char every_key[] =
     "  vpp: 1\n"
     "  cp: 1\n"
     "  ep: 1\n"
+    "  expert_tp: 1\n"
+    "  sequence_parallel: false\n"
+    "  context: ulysses\n"
     "  zero_stage: 1\n"
+    "  shard_ranks: 3\n"
+    "  reshard_after_forward: false\n"
+    "  prefetch: false\n"
+    "  gradient_reduction: once\n"
+    "  overlap_gradients: false\n"
+    "  overlap_weights: true\n"
     "  precision: fp8\n"
     "  microbatch_tokens: 2048\n"
     "  packing: true\n"
+    "  balance_ranks: true\n"
     "  recompute: selective\n"
     "  offload: optimizer+parameters\n"
     "rollout:\n"
@@ -138,10 +148,17 @@ START_TEST(test_every_key_training) {
     ck_assert_int_eq(s->cluster.gpus_per_node, 4);
     ck_assert_int_eq(s->training.tp, 4);
     ck_assert_int_eq(s->training.zero_stage, 1);
+    ck_assert_int_eq(s->training.expert_tp, 1);
+    ck_assert_int_eq(s->training.context, TRAINING_CONTEXT_ULYSSES);
+    ck_assert_int_eq(s->training.shard_ranks, 3);
+    ck_assert_int_eq(s->training.reduction, TRAINING_REDUCE_ONCE);
+    ck_assert(!s->training.sequence_parallel && !s->training.reshard_after_forward);
+    ck_assert(!s->training.prefetch && !s->training.overlap_gradients);
+    ck_assert(s->training.overlap_weights);
     ck_assert_int_eq(s->training.precision, HARDWARE_FP8);
     ck_assert_int_eq(s->training.microbatch_samples, 0);
     ck_assert_int_eq(s->training.microbatch_tokens, 2048);
-    ck_assert(s->training.packing);
+    ck_assert(s->training.packing && s->training.balance_ranks);
     ck_assert_int_eq(s->training.recompute, TRAINING_RECOMPUTE_SELECTIVE);
     ck_assert_int_eq(s->training.offload, TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS);
 }
@@ -205,7 +222,13 @@ START_TEST(test_defaults) {
     ck_assert_int_eq(s->algorithm.epochs, 1);
     ck_assert_int_eq(s->cluster.gpus_per_node, 8);
     ck_assert_int_eq(s->training.precision, HARDWARE_BF16);
-    ck_assert(!s->training.packing);
+    ck_assert(!s->training.packing && !s->training.balance_ranks);
+    ck_assert_int_eq(s->training.pp, 1);
+    ck_assert_int_eq(s->training.expert_tp, 0);
+    ck_assert_int_eq(s->training.reduction, TRAINING_REDUCE_BY_STAGE);
+    ck_assert(s->training.sequence_parallel && s->training.reshard_after_forward);
+    ck_assert(s->training.prefetch && s->training.overlap_gradients);
+    ck_assert(!s->training.overlap_weights);
     ck_assert_int_eq(s->training.recompute, TRAINING_RECOMPUTE_FULL);
     ck_assert_int_eq(s->training.offload, TRAINING_OFFLOAD_NONE);
     ck_assert_int_eq(s->rollout.precision, HARDWARE_BF16);
@@ -293,6 +316,30 @@ START_TEST(test_offload_of_roles) {
     ck_assert_int_eq(s->models[ALGORITHM_ROLE_ACTOR].offload, TRAINING_OFFLOAD_OPTIMIZER);
     ck_assert_int_eq(s->models[ALGORITHM_ROLE_CRITIC].offload, TRAINING_OFFLOAD_OPTIMIZER);
     ck_assert_int_eq(s->models[ALGORITHM_ROLE_REFERENCE].offload, TRAINING_OFFLOAD_NONE);
+}
+END_TEST
+
+/* A kernel's rates are those of the row whose beginnings of names fit the GPU, G80 here. */
+START_TEST(test_attention_kernel) {
+    fixture_write("attention.csv",
+                  "kernel,gpus,forward_share,backward_share,provenance,source,notes\n"
+                  "flash_2,H100,0.5,0.4,measured,a page,\n"
+                  "flash_2,A1;G8,0.7,0.6,measured,a page,\n"
+                  "flash_3,G81,1,0.9,measured,a page,\n");
+    const char *const known[] = {"training.attention=flash_2", NULL};
+    const struct rlhfsim_scenario *s = load(fixture_scenario, known);
+    ck_assert_int_eq(s->training.attention, TRAINING_ATTENTION_FLASH_2);
+    ck_assert_double_eq(s->training.attention_rates.forward_share, 0.7);
+    ck_assert_double_eq(s->training.attention_rates.backward_share, 0.6);
+    const char *const unfused[] = {"training.attention=unfused", NULL};
+    s = load(fixture_scenario, unfused);
+    ck_assert_int_eq(s->training.attention, TRAINING_ATTENTION_UNFUSED);
+    ck_assert_double_eq(s->training.attention_rates.forward_share, 0.0);
+    ck_assert_int_eq(load(fixture_scenario, NULL)->training.attention, TRAINING_ATTENTION_MEASURED);
+    const char *const unknown[] = {"training.attention=flash_3", NULL};
+    ck_assert_int_eq(fixture_load(&fixture, unknown), RLHFSIM_INVALID);
+    ck_assert_ptr_nonnull(strstr(fixture.errors, "training.attention is 'flash_3', of which the "
+                                                 "catalog has no rates on G80 (attention.csv)"));
 }
 END_TEST
 
@@ -587,6 +634,7 @@ static Suite *load_suite(void) {
     tcase_add_test(cases, test_rule_reward);
     tcase_add_test(cases, test_kl);
     tcase_add_test(cases, test_offload_of_roles);
+    tcase_add_test(cases, test_attention_kernel);
     tcase_add_loop_test(cases, test_steps, 0, sizeof step_cases / sizeof step_cases[0]);
     tcase_add_test(cases, test_framework_drops);
     tcase_add_test(cases, test_empty_epoch);

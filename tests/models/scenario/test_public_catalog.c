@@ -2,6 +2,8 @@
 /* The catalog as other programs see it. */
 #include "tests/models/scenario/fixture.h"
 
+#include "models/scenario/schema.h"
+
 #include <rlhfsim/catalog.h>
 
 static struct fixture fixture;
@@ -80,6 +82,34 @@ START_TEST(test_types_of_cells) {
 }
 END_TEST
 
+/* Every key of the schema is listed with what the schema says of it. */
+START_TEST(test_keys) {
+    const struct scenario_schema_entry *entry;
+    struct rlhfsim_catalog_cell cell;
+    char expected[256];
+    size_t index = 0;
+    load();
+    for (; (entry = scenario_schema_at(index)) != NULL; index++) {
+        const char *name = rlhfsim_catalog_name(catalog, RLHFSIM_CATALOG_KEYS, index);
+        ck_assert_pstr_eq(name, entry->path);
+        ck_assert(rlhfsim_catalog_cell(catalog, RLHFSIM_CATALOG_KEYS, name, 1, &cell));
+        ck_assert_str_eq(cell.text, entry->fallback == NULL ? "" : entry->fallback);
+        ck_assert(rlhfsim_catalog_cell(catalog, RLHFSIM_CATALOG_KEYS, name, 2, &cell));
+        ck_assert_str_eq(cell.text, entry->required ? "yes" : "no");
+        scenario_schema_expectation(entry, expected, sizeof expected);
+        ck_assert(rlhfsim_catalog_cell(catalog, RLHFSIM_CATALOG_KEYS, name, 3, &cell));
+        ck_assert_str_eq(cell.text, expected);
+        ck_assert(rlhfsim_catalog_cell(catalog, RLHFSIM_CATALOG_KEYS, name, 5, &cell));
+        ck_assert_str_eq(cell.text, entry->meaning);
+    }
+    ck_assert_ptr_null(rlhfsim_catalog_name(catalog, RLHFSIM_CATALOG_KEYS, index));
+    ck_assert_pstr_eq(rlhfsim_catalog_find(catalog, RLHFSIM_CATALOG_KEYS, "Training.TP"),
+                      "training.tp");
+    ck_assert_pstr_eq(rlhfsim_catalog_nearest(catalog, RLHFSIM_CATALOG_KEYS, "training.zero_stag"),
+                      "training.zero_stage");
+}
+END_TEST
+
 START_TEST(test_names) {
     load();
     ck_assert_pstr_eq(rlhfsim_catalog_find(catalog, RLHFSIM_CATALOG_GPUS, "old-one"), "G80");
@@ -111,6 +141,7 @@ static Suite *public_catalog_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, test_every_cell);
     tcase_add_test(tests, test_types_of_cells);
+    tcase_add_test(tests, test_keys);
     tcase_add_test(tests, test_names);
     tcase_add_test(tests, test_bad_files);
     suite_add_tcase(suite, tests);

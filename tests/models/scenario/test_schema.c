@@ -85,7 +85,7 @@ static const char *offload_name(int value) {
 START_TEST(test_choices) {
     check_choices(KEY_TRAINING_PRECISION, precision_name, HARDWARE_PRECISION_COUNT);
     check_choices(KEY_ROLLOUT_PRECISION, precision_name, HARDWARE_PRECISION_COUNT);
-    check_choices(KEY_TRAINING_RECOMPUTE, recompute_name, TRAINING_RECOMPUTE_FULL + 1);
+    check_choices(KEY_TRAINING_RECOMPUTE, recompute_name, TRAINING_RECOMPUTE_OPERATORS + 1);
     check_choices(KEY_TRAINING_OFFLOAD, offload_name, TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS + 1);
     const char *const *kl = scenario_schema_at(KEY_ALGORITHM_KL)->choices;
     ck_assert_str_eq(kl[SCENARIO_KL_NONE], "none");
@@ -131,18 +131,18 @@ struct expectation_case {
 
 static const struct expectation_case expectations[] = {
     {KEY_NAME, "one line of text of at most 127 bytes"},
-    {KEY_STEPS, "a whole number of 1 or more"},
+    {KEY_STEPS, "a whole number from 1 to 1000000000"},
     {KEY_TRAINING_ZERO_STAGE, "a whole number from 0 to 3"},
-    {KEY_TRAINING_PP, "1"},
+    {KEY_ROLLOUT_PP, "1"},
     {KEY_ALGORITHM_KL, "one of none, reward, loss"},
     {KEY_ROLLOUT_ENGINE, "vllm"},
     {KEY_ROLLOUT_MEMORY_FRACTION, "a number between 0 and 1, neither included"},
     {KEY_LOGGING_SAMPLING_RATE, "a number from 0 to 1"},
-    {KEY_PROMPT_TOKENS_MEAN, "a number of 1 or more"},
+    {KEY_PROMPT_TOKENS_MEAN, "a number from 1 to 1000000000"},
     {KEY_TRAINING_PACKING, "true or false"},
-    {KEY_REWARD_SAMPLE_TIME, "a quantity of time of at least 0 (units ns, us, ms, s, min, h, d)"},
+    {KEY_REWARD_SAMPLE_TIME, "a quantity from 0 to 864000 s (units ns, us, ms, s, min, h, d)"},
     {KEY_CHECKPOINT_STORE_BANDWIDTH,
-     "a quantity of bytes per second above 0 (units kB/s, MB/s, GB/s, "
+     "a quantity above 0 and at most 1e+15 bytes/s (units kB/s, MB/s, GB/s, "
      "TB/s, MiB/s, GiB/s, Gbit/s)"},
     {KEY_TAGS, "a mapping of names to texts"},
     {KEY_BUDGET, "nothing: a later version supports it"},

@@ -93,7 +93,7 @@ START_TEST(test_empty_file) {
     fixture_write("s.yaml", "# nothing\n");
     ck_assert_int_eq(fixture_load(&fixture, sets), RLHFSIM_INVALID);
     ck_assert_ptr_null(strstr(fixture.errors, "the file is empty"));
-    ck_assert_ptr_nonnull(strstr(fixture.errors, "framework is required"));
+    ck_assert_ptr_nonnull(strstr(fixture.errors, "required keys are missing: framework, "));
     ck_assert_ptr_null(strstr(fixture.errors, "error: name is required"));
 }
 END_TEST
@@ -115,7 +115,7 @@ static const struct bad_case cases[] = {
     {"rollout.response_tokens.mode=2",
      "--set:1:25: error: unknown key 'mode' in rollout.response_tokens; it belongs in placement"},
     {"rollout.prompt_tokens={law: fixed, mean: -4}",
-     "--set:1:42: error: rollout.prompt_tokens.mean is -4, expected a number of 1 or more"},
+     "--set:1:42: error: rollout.prompt_tokens.mean is -4, expected a number from 1 to 1000000000"},
     {"rollout.prompt_tokens={law: fixed, mean 4}",
      "--set:1:36: error: unknown key 'mean 4' in rollout.prompt_tokens; did you mean 'mean'?"},
     {"training.zero_stage", "--set:1:1: error: expected KEY=VALUE such as training.tp=4, got "
@@ -134,7 +134,14 @@ static const struct bad_case cases[] = {
                         "s.yaml:18:7, not a mapping"},
     {"training=4",
      "--set:1:10: error: training is 4, expected a mapping with the keys tp, pp, vpp, cp, ep, "
-     "zero_stage, precision, microbatch_samples, ..."},
+     "expert_tp, sequence_parallel, context, ..."},
+    {"seed=18446744073709551615",
+     "--set:1:6: error: seed is 18446744073709551615, expected a whole "
+     "number from 0 to 9223372036854775807"},
+    /* nothing follows from what is no section */
+    {"models=3",
+     "--set:1:8: error: models is 3, expected a mapping with the keys actor, critic, reward, "
+     "reference"},
     {"training.tp=[1", "--set:1:15: error: expected ',' or ']' (in the list that starts at 1:13)"},
     {"training.tp=1\n", "--set:1:14: error: a line end, expected KEY=VALUE on one line"},
     {"training.tp=*a", "--set:1:13: error: no anchor 'a' comes before its alias"},

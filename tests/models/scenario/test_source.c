@@ -5,6 +5,8 @@
 #include "models/scenario/scenario.h"
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static struct fixture fixture;
@@ -202,6 +204,45 @@ END_TEST
 #define THREADS 4
 #define ROUNDS 50
 
+static void expect_form(const struct rlhfsim_source *source, const char *key, const char *value,
+                        const char *form) {
+    char *found = rlhfsim_source_canonical_value(source, key, value);
+    ck_assert_msg(found != NULL && strcmp(found, form) == 0, "%s=%s has the form %s, not %s", key,
+                  value, found, form);
+    free(found);
+}
+
+/* 1 GB = 1e9 bytes; 1 TiB = 1024 GiB; 400 Gbit/s = 50e9 bytes/s. */
+START_TEST(forms_of_values) {
+    static const char *const forms[][3] = {
+        {"training.tp", "4", "4"},
+        {"training.tp", "99999999999", "99999999999"}, /* out of range, and a number */
+        {"rollout.memory_fraction", ".50", "0.5"},
+        {"rollout.memory_fraction", "5e-1", "0.5"},
+        {"rollout.memory_fraction", "-0", "0"},
+        {"logging.bytes_per_sample", "1000 MB", "1000000000"},
+        {"logging.bytes_per_sample", "1GB", "1000000000"},
+        {"checkpoint.store_bandwidth", "400 Gbit/s", "50000000000"},
+        {"rollout.prefix_caching", "TRUE", "1"},
+        {"training.recompute", "full", "2"},
+        {"training.recompute", "'full'", "2"},
+        {"training.recompute", "some", "some"}, /* no such word */
+        {"name", "'1.0'", "1.0"},
+        {"cluster.node", "B-O-X", "box"},
+        {"tags.team", "1.0", "1.0"},
+        {"cluster.node.host_memory_gib", "1 TiB", "1024"},
+        {"cluster.node.host_memory_gib", "1024.0", "1024"},
+        {"models.actor.model.qkv_bias", "true", "yes"},
+        {"models.actor.model", "a/config.json", "a/config.json"},
+        {"models.actor.model", "{layers: 1}", "{layers: 1}"},
+    };
+    struct rlhfsim_source *source = read_source(&plain);
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        expect_form(source, forms[i][0], forms[i][1], forms[i][2]);
+    rlhfsim_source_free(source);
+}
+END_TEST
+
 static void *make_many(void *subject) {
     const struct rlhfsim_source *source = subject;
     size_t wrong = 0;
@@ -245,6 +286,7 @@ static Suite *suite(void) {
     tcase_add_test(tcase, files_of_models_are_part_of_the_fingerprint);
     tcase_add_test(tcase, files_are_looked_for_where_they_are_read);
     tcase_add_test(tcase, fingerprints_of_values);
+    tcase_add_test(tcase, forms_of_values);
     tcase_add_test(tcase, several_threads_at_once);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -140,6 +140,10 @@ static const struct bad_case cases[] = {
                                      "a whole value"},
     {"a: *x\n", "s.yaml:1:4: error: no anchor 'x' comes before its alias"},
     {"a: &x [1, *x]\n", "s.yaml:1:11: error: alias 'x' stands inside the value it refers to"},
+    {"a: &x *x\n", "s.yaml:1:7: error: an alias ('*') cannot stand here; behind an anchor ('&') "
+                   "comes a value of its own"},
+    {"a: [&x *x]\n", "s.yaml:1:8: error: an alias ('*') cannot stand here; behind an anchor ('&') "
+                     "comes a value of its own"},
     {"a: &x 1\n*x : 2\n", "s.yaml:2:1: error: an alias cannot be a key, expected plain text"},
     {"[a, b]: 2\n", "s.yaml:1:1: error: a list or a mapping cannot be a key, expected plain text"},
     {"&x a: 2\n", "s.yaml:1:1: error: a key cannot have an anchor"},

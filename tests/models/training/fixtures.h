@@ -95,14 +95,11 @@ static inline struct hardware_cluster round_cluster(int nodes) {
 
 static inline struct training_plan plain_plan(const struct hardware_cluster *cluster,
                                               const struct llm_architecture *architecture) {
-    return (struct training_plan){.cluster = cluster,
-                                  .architecture = architecture,
-                                  .head = LLM_HEAD_VOCABULARY,
-                                  .trained = true,
-                                  .tp = 1,
-                                  .dp = 1,
-                                  .precision = HARDWARE_BF16,
-                                  .software = {.matmul_share = 1.0}};
+    struct training_plan plan;
+    training_plan_default(&plan);
+    plan.cluster = cluster;
+    plan.architecture = architecture;
+    return plan;
 }
 
 #endif

@@ -322,6 +322,28 @@ START_TEST(selective_recomputation_on_h100) {
 }
 END_TEST
 
+/* Unfused attention keeps its probabilities: 2 bytes, 32 heads, 1024 x 1024 of each of 2 sequences,
+ * 32 layers; and one layer's gradient of them is in flight, where it is wider than that of the
+ * feed-forward's products (32 x 1024 elements a token over 2 x 11008). What recomputes attention
+ * keeps none, but has one layer's with the gradient in the end. */
+START_TEST(unfused_attention_keeps_scores) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    struct llm_batch batch = whole_batch(2.0, 1024.0);
+    struct training_working_set flash, unfused;
+    batch.logit_tokens = 0.0;
+    double layer = 2.0 * 32.0 * 2.0 * 1024.0 * 1024.0;
+    double wider = layer - 2.0 * 2.0 * 11008.0 * batch.tokens;
+    training_update_working_set(&plan, &batch, &flash);
+    plan.attention = TRAINING_ATTENTION_UNFUSED;
+    training_update_working_set(&plan, &batch, &unfused);
+    assert_relative(unfused.activations - flash.activations, 32.0 * layer + wider, 1e-9);
+    plan.recompute = TRAINING_RECOMPUTE_ATTENTION;
+    training_update_working_set(&plan, &batch, &unfused);
+    assert_relative(unfused.activations - flash.activations, layer + wider, 1e-9);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *suite = suite_create("training footprint");
     TCase *resident = tcase_create("resident");
@@ -342,6 +364,7 @@ static Suite *suite(void) {
     tcase_add_test(working, zero3_gathers_two_blocks);
     tcase_add_test(working, long_sequences_on_h200);
     tcase_add_test(working, selective_recomputation_on_h100);
+    tcase_add_test(working, unfused_attention_keeps_scores);
     suite_add_tcase(suite, working);
     return suite;
 }

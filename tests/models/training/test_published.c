@@ -6,7 +6,7 @@
  * forecasts have to be short.
  */
 
-#include "models/training/pass.h"
+#include "models/training/optimizer.h"
 
 #include "tests/models/training/fixtures.h"
 #include "tests/testing.h"
