@@ -39,10 +39,13 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Fits coefficients to the measurements in the files PATH and writes them as a file of the "
     "catalog, each row with its source, the command and its error, also on shapes that were left "
-    "out of the fit. KIND is: kernels (tables of kernel times; makes kernels.csv)."
+    "out of the fit. KIND is: kernels (tables of kernel times; makes kernels.csv), "
+    "collectives (sweeps as nccl-tests prints them; fabrics.csv) or weight-sync (times of weight "
+    "syncs; weight_sync.csv)."
     "\v"
     "Examples:\n"
     "  rlhfsim calibrate kernels gemm.csv attention.csv --out mine/kernels.csv\n"
+    "  rlhfsim calibrate collectives sweeps.csv --out mine/fabrics.csv\n"
     "  rlhfsim run my-run.yaml --catalog mine\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
@@ -75,7 +78,8 @@ static error_t add_argument(struct calibrate *calibrate, const char *argument) {
     calibrate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_usage(calibrate->program, "unknown kind '%s'; expected kernels", argument);
+    diagnose_usage(calibrate->program,
+                   "unknown kind '%s'; expected kernels, collectives or weight-sync", argument);
     return EINVAL;
 }
 
@@ -149,7 +153,7 @@ static void note(const struct rlhfsim_calibration *calibration, const char *kind
     page_start(&page, stdout);
     page_title(&page, kind);
     page_label(&page, "Errors");
-    page_words(&page, "|fitted / measured - 1|; held out: shapes that the fit had not seen");
+    page_words(&page, "|fitted / measured - 1|; held out: what the fit had not seen");
     page_end(&page);
     note_own(&page, calibration);
     note_transferred(&page, calibration);

@@ -8,7 +8,8 @@
  * by which command and how far off it is. The same input gives the same bytes.
  *
  * Kinds: "kernels" reads tables of kernel times (validation.h, kind "kernels") and makes
- * kernels.csv.
+ * kernels.csv; "collectives" and "weight-sync" read what the validations of these names read and
+ * make fabrics.csv and weight_sync.csv.
  */
 
 #include <rlhfsim/diagnostics.h>

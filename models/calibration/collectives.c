@@ -255,6 +255,39 @@ void collective_fit_run(struct collective_fit *fit) {
         fit->cases[i].forecast_s = forecast(fit, &fit->cases[i]);
 }
 
+bool collective_case_uses(const struct collective_case *c, size_t fabric) {
+    return (is_across(&c->row) ? c->network : c->scaleup) == fabric;
+}
+
+/* Rows of its own in the present fit, or a base to take the place of them. */
+static bool is_known(const struct collective_fit *fit, const struct collective_case *c) {
+    size_t index = is_across(&c->row) ? c->network : c->scaleup;
+    return index == NONE || fit->fabrics[index].rows > 0 ||
+           fit->fabrics[index].fabric.fitted_with[0] != '\0';
+}
+
+static bool is_first_of_source(const struct collective_fit *fit, size_t index) {
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(fit->cases[i].row.source, fit->cases[index].row.source) == 0)
+            return false;
+    return true;
+}
+
+void collective_fit_leave_out(struct collective_fit *fit) {
+    for (size_t first = 0; first < fit->case_count; first++) {
+        if (!is_first_of_source(fit, first))
+            continue;
+        fit->left_out = fit->cases[first].row.source;
+        collective_fit_run(fit);
+        for (size_t i = first; i < fit->case_count; i++)
+            if (strcmp(fit->cases[i].row.source, fit->left_out) == 0)
+                fit->cases[i].left_out_s =
+                    is_known(fit, &fit->cases[i]) ? fit->cases[i].forecast_s : (double)NAN;
+    }
+    fit->left_out = NULL;
+    collective_fit_run(fit);
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 static enum collective_class class_of(const struct collective_row *row) {
@@ -274,8 +307,7 @@ double collective_fit_uncertainty(const struct collective_fit *fit, size_t fabri
         return result;
     for (size_t i = 0; i < fit->case_count; i++) {
         const struct collective_case *c = &fit->cases[i];
-        bool uses = (is_across(&c->row) ? c->network : c->scaleup) == fabric;
-        if (uses && class_of(&c->row) == class)
+        if (collective_case_uses(c, fabric) && class_of(&c->row) == class)
             errors[count++] = fabs(c->forecast_s / c->row.measured_s - 1.0);
     }
     validation_sort(errors, count);

@@ -33,6 +33,7 @@ struct collective_case {
     struct collective_row row;
     size_t scaleup, network, host;
     double forecast_s; /* after collective_fit_run */
+    double left_out_s; /* of a fit without its source; NAN where no other has its fabric */
 };
 
 /* Starts from the catalog's coefficients. False without memory. */
@@ -44,6 +45,12 @@ bool collective_fit_add(void *subject, const struct collective_row *row);
 
 /* Fits, and forecasts all cases, those of the source that was left out as well. */
 void collective_fit_run(struct collective_fit *fit);
+
+/* Fits once for every source without its rows, for left_out_s of these; then to all. */
+void collective_fit_leave_out(struct collective_fit *fit);
+
+/* Whether a case is of that fabric: inside a domain, or between. */
+bool collective_case_uses(const struct collective_case *c, size_t fabric);
 
 /* Which rows of a fabric. All-to-alls and sends are classes of their own, of any size. */
 enum collective_class {

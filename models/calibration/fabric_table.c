@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/calibration/fabric_table.h"
 
-#include "models/calibration/table_text.h"
+#include "models/calibration/cell_text.h"
 #include "models/scenario/columns.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 /* Nine tenths of the errors as whole percents, rounded up; the catalog's where none is known. */
 static void write_uncertainty(FILE *stream, double error, const char *otherwise) {
     if (isnan(error))
-        table_text(stream, otherwise);
+        cell_text(stream, otherwise);
     else
         (void)fprintf(stream, "%.0f", ceil(error / PERCENT));
 }
@@ -79,7 +79,7 @@ static void write_cell(const struct collective_fit *fit, size_t fabric, const ch
     bool own = row->rows > 0 || row->fabric.fitted_with[0] != '\0';
     double number = fitted(&row->fabric, column);
     if (*text == '\0' || !own) {
-        table_text(stream, text);
+        cell_text(stream, text);
         return;
     }
     switch (column) {
@@ -98,9 +98,9 @@ static void write_cell(const struct collective_fit *fit, size_t fabric, const ch
         break;
     default:
         if (isfinite(number))
-            table_number(stream, number);
+            cell_number(stream, number);
         else
-            table_text(stream, text);
+            cell_text(stream, text);
     }
 }
 
@@ -109,15 +109,15 @@ void fabric_table_write(const struct collective_fit *fit, const struct catalog *
     size_t count = 0;
     const struct column *columns = catalog_columns(CATALOG_FABRICS, &count);
     for (size_t i = 0; i < count; i++) {
-        table_text(stream, columns[i].name);
-        table_end(stream, i, count);
+        cell_text(stream, columns[i].name);
+        cell_end(stream, i, count);
     }
     for (size_t fabric = 0; fabric < fit->fabric_count; fabric++) {
         const struct column_row *row =
             catalog_row(catalog, CATALOG_FABRICS, fit->fabrics[fabric].name);
         for (size_t i = 0; i < count; i++) {
             write_cell(fit, fabric, row->text[i], i, stream);
-            table_end(stream, i, count);
+            cell_end(stream, i, count);
         }
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/calibration/weight_sync.h"
 
+#include "models/calibration/cell_text.h"
 #include "models/calibration/pattern_search.h"
-#include "models/calibration/table_text.h"
 #include "models/scenario/columns.h"
 #include "models/validation/statistics.h"
 
@@ -91,6 +91,8 @@ void sync_fit_leave_out(struct sync_fit *fit) {
         struct sync_case *c = &fit->cases[i];
         struct network_weight_sync_cost cost = fit_row(fit, c->row.row, i);
         c->left_out_s = sync_row_seconds(&c->row, &cost);
+        cost = fit_row(fit, c->row.row, NOTHING);
+        c->fitted_s = sync_row_seconds(&c->row, &cost);
     }
 }
 
@@ -148,16 +150,16 @@ static void write_row(const struct sync_fit *fit, const struct catalog *catalog,
     for (size_t i = 0; i < columns; i++) {
         double number = fitted(&cost, i);
         if (count == 0 || *text->text[i] == '\0')
-            table_text(stream, text->text[i]);
+            cell_text(stream, text->text[i]);
         else if (i == SYNC_POINTS)
-            table_number(stream, (double)count);
+            cell_number(stream, (double)count);
         else if (i == SYNC_UNCERTAINTY)
-            table_number(stream, ceil(quantile(fit, name, 0.9) / PERCENT));
+            cell_number(stream, ceil(quantile(fit, name, 0.9) / PERCENT));
         else if (isfinite(number))
-            table_number(stream, number);
+            cell_number(stream, number);
         else
-            table_text(stream, text->text[i]);
-        table_end(stream, i, columns);
+            cell_text(stream, text->text[i]);
+        cell_end(stream, i, columns);
     }
 }
 
@@ -166,8 +168,8 @@ void sync_fit_write(const struct sync_fit *fit, const struct catalog *catalog, F
     const struct column *column = catalog_columns(CATALOG_WEIGHT_SYNCS, &columns);
     const char *name;
     for (size_t i = 0; i < columns; i++) {
-        table_text(stream, column[i].name);
-        table_end(stream, i, columns);
+        cell_text(stream, column[i].name);
+        cell_end(stream, i, columns);
     }
     for (size_t i = 0; (name = catalog_name_at(catalog, CATALOG_WEIGHT_SYNCS, i)) != NULL; i++)
         write_row(fit, catalog, name, columns, stream);

@@ -14,7 +14,8 @@
 
 struct sync_case {
     struct sync_row row;
-    double left_out_s; /* the forecast of a fit without it */
+    double fitted_s;   /* the forecast of the fit to all */
+    double left_out_s; /* of a fit without it */
 };
 
 struct sync_fit {
@@ -27,7 +28,7 @@ void sync_fit_release(struct sync_fit *fit);
 /* A sync_row_func: keeps what can be compared, once where two tables have the same sync. */
 bool sync_fit_add(void *subject, const struct sync_row *row);
 
-/* Fills left_out_s of all. */
+/* Fills fitted_s and left_out_s of all. */
 void sync_fit_leave_out(struct sync_fit *fit);
 
 /* The median error of the syncs of a row of weight_sync.csv, each left out in turn; NAN without

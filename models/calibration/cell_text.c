@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/calibration/table_text.h"
+#include "models/calibration/cell_text.h"
 
 #include <math.h>
 #include <string.h>
 
-void table_text(FILE *stream, const char *text) {
+void cell_text(FILE *stream, const char *text) {
     if (strpbrk(text, ",\"\r\n") == NULL) {
         (void)fputs(text, stream);
         return;
@@ -18,10 +18,10 @@ void table_text(FILE *stream, const char *text) {
     (void)fputc('"', stream);
 }
 
-void table_number(FILE *stream, double number) {
+void cell_number(FILE *stream, double number) {
     (void)fprintf(stream, fabs(number) >= 1000.0 ? "%.0f" : "%.4g", number);
 }
 
-void table_end(FILE *stream, size_t column, size_t count) {
+void cell_end(FILE *stream, size_t column, size_t count) {
     (void)fputc(column + 1 < count ? ',' : '\n', stream);
 }
