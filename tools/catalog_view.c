@@ -45,6 +45,19 @@ static const struct shown shown[RLHFSIM_CATALOG_KINDS][COLUMNS_SHOWN] = {
     [RLHFSIM_CATALOG_KEYS] = {{"required", "required"},
                               {"default", "default"},
                               {"expected", "expected"}},
+    [RLHFSIM_CATALOG_TOPOLOGIES] = {{"keys", "keys"}, {"meaning", "meaning"}},
+    [RLHFSIM_CATALOG_WEIGHT_SYNCS] = {{"mechanism", "mechanism"},
+                                      {"pause_s", "pause s"},
+                                      {"tensor_ms", "tensor ms"},
+                                      {"load_gb_per_s", "load GB/s"},
+                                      {"points", "points"},
+                                      {"provenance", "provenance"}},
+    [RLHFSIM_CATALOG_FABRICS] = {{"use", "use"},
+                                 {"efficiency", "ring share"},
+                                 {"latency_us", "step us"},
+                                 {"start_us", "start us"},
+                                 {"uncertainty_percent", "uncertainty %"},
+                                 {"provenance", "provenance"}},
 };
 
 static size_t row_count(const struct rlhfsim_catalog *catalog, enum rlhfsim_catalog_kind kind) {

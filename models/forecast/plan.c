@@ -217,6 +217,7 @@ static void plan_weight_sync(struct forecast_plan *plan) {
         .tensors = (double)(adapters ? llm_lora_tensors(actor->architecture)
                                      : llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY)),
         .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp * actor->pp * actor->ep,
+        .engine_ranks = generation->tp,
     };
     plan->sync_bytes = request.total_bytes / generation->tp;
     plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);

@@ -33,6 +33,7 @@ struct scenario_draft {
 void scenario_resolve_algorithm(struct scenario_draft *draft); /* and keys it has no use for */
 void scenario_resolve_framework(struct scenario_draft *draft);
 void scenario_resolve_cluster(struct scenario_draft *draft);
+void scenario_resolve_topology(struct scenario_draft *draft);  /* by the stage before */
 void scenario_resolve_attention(struct scenario_draft *draft); /* the kernel's rates on the GPU */
 void scenario_resolve_software(struct scenario_draft *draft);  /* the framework's family */
 void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL term */

@@ -52,6 +52,7 @@ struct rlhfsim_scenario {
     struct scenario_model models[ALGORITHM_ROLE_COUNT];
 
     struct hardware_cluster cluster;
+    char topology[192]; /* in words */
 
     struct {
         int tp, pp, vpp, cp, ep;

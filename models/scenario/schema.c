@@ -40,6 +40,7 @@ static const char *const attention_choices[] = {"measured", "unfused", "flash_1"
                                                 "flash_3",  "flash_4", "cudnn",   NULL};
 static const char *const context_choices[] = {"ring", "ulysses", NULL};
 static const char *const reduction_choices[] = {"by_stage", "once", "every_microbatch", NULL};
+static const char *const node_placement_choices[] = {"packed", "spread", NULL};
 static const char *const mode_choices[] = {"colocated", NULL};
 static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
 static const char *const engine_choices[] = {"vllm", NULL};
@@ -137,6 +138,28 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_CLUSTER_GPUS_PER_NODE] = {"cluster.gpus_per_node",
                                    "GPUs used in each node; by default all it has",
                                    INTEGER(1, 1024), FIELD(cluster.gpus_per_node)},
+    [KEY_CLUSTER_TOPOLOGY_KIND] = {"cluster.topology.kind",
+                                   "what lies between the nodes: a name that `rlhfsim catalog "
+                                   "topologies` has",
+                                   TEXT(31), .fallback = "full"},
+    [KEY_CLUSTER_TOPOLOGY_BLOCK_NODES] = {"cluster.topology.block_nodes",
+                                          "nodes of a leaf, a pod or a group, with uplinks to the "
+                                          "others",
+                                          INTEGER(1, MANY)},
+    [KEY_CLUSTER_TOPOLOGY_OVERSUBSCRIPTION] = {"cluster.topology.oversubscription",
+                                               "rate of a block's NICs over that of its uplinks",
+                                               NUMBER(1, 1000)},
+    [KEY_CLUSTER_TOPOLOGY_SHAPE] = {"cluster.topology.shape",
+                                    "nodes in each direction of a torus, as 4x4 or 4x4x8",
+                                    TEXT(31)},
+    [KEY_CLUSTER_TOPOLOGY_BACKGROUND] = {"cluster.topology.background",
+                                         "part of the links between blocks (of a torus: of all) "
+                                         "that others use",
+                                         NUMBER(0, 1), .below = true},
+    [KEY_CLUSTER_TOPOLOGY_PLACEMENT] = {"cluster.topology.placement",
+                                        "where nodes that follow each other are: packed into a "
+                                        "block, or spread over the blocks",
+                                        CHOICE(node_placement_choices)},
 
     [KEY_PLACEMENT_MODE] = {"placement.mode",
                             "who sits where: colocated puts training and rollout on the same GPUs",
@@ -274,6 +297,10 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_ROLLOUT_PREFIX_CACHING] = {"rollout.prefix_caching",
                                     "the prompt of several samples is computed once", BOOLEAN,
                                     ROLLOUT, .fallback = "true", FIELD(rollout.prefix_caching)},
+    [KEY_ROLLOUT_WEIGHT_SYNC] = {"rollout.weight_sync",
+                                 "how new weights get to the engine: a row of weight_sync.csv; "
+                                 "without it as the framework does",
+                                 TEXT(47), ROLLOUT},
 
     LENGTH_KEYS("prompt_tokens", PROMPT_TOKENS, prompt, "prompts",
                 "longest prompt, in tokens; by default what the models' context leaves beside "

@@ -21,8 +21,8 @@ expect_lines() {
 # ---- kinds and lists -------------------------------------------------------------------------
 rlhfsim catalog
 expect_status 0
-expect_lines 9
-for kind in gpus nodes models prices frameworks; do
+expect_lines 12
+for kind in gpus nodes models prices frameworks fabrics; do
     grep -qE "^$kind +$(rows $kind), such as " "$scratch/stdout" || fail "no count of $kind"
     try "$program" catalog "$kind"
     expect_status 0
@@ -30,7 +30,7 @@ for kind in gpus nodes models prices frameworks; do
     expect_empty stderr
     rlhfsim catalog
 done
-! grep -q topologies "$scratch/stdout" || fail "topologies are listed"
+grep -q "^topologies  *6, such as full" "$scratch/stdout" || fail "no topologies"
 
 # Columns stand below their heads: the figure ends where the head ends.
 rlhfsim catalog gpus
@@ -89,7 +89,7 @@ END
 }
 if command -v python3 >/dev/null; then
     rlhfsim catalog --json
-    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths keys".split()'
+    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths keys fabrics weight-sync-rows topologies".split()'
     json "len(value['nodes']) == $(rows nodes)"
     rlhfsim catalog keys --json
     json 'all(key["meaning"] and key["expected"] for key in value)'
@@ -131,7 +131,7 @@ refused() {
 }
 refused "unknown kind 'gpu'; did you mean 'gpus'?" gpu
 refused "unknown kind 'H100'; did you mean 'catalog gpus H100-SXM5-80GB'?" H100
-refused "unknown kind 'topologies'" topologies
+refused "unknown kind 'people'" people
 refused "unknown name 'h1000' in gpus; did you mean 'H100-SXM5-80GB'?" gpus h1000
 refused "unknown name 'zeppelin' in nodes" nodes zeppelin
 refused "one NAME at a time: 'b' is a second one" gpus a b

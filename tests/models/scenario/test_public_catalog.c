@@ -16,6 +16,8 @@ static void setup(void) {
                                  "gpu,Eighty,G80,me\n"
                                  "node,Eighty,box,me\n"
                                  "gpu,Old One,G80,me\n");
+    fixture_write("fabrics.csv", fixture_fabrics);
+    fixture_write("weight_sync.csv", fixture_weight_sync);
     list = rlhfsim_diagnostics_new();
 }
 
