@@ -162,8 +162,7 @@ static const struct bad_case cases[] = {
      "with a reference model; name it, or set algorithm.kl: none"},
     {"mean: 200, p99: 450", "mean: 200",
      "s.yaml:25:3: error: rollout.response_tokens.p99 is required by law lognormal: the length "
-     "that "
-     "99 in 100 do not exceed"},
+     "that 99 in 100 do not exceed (or p90, cv or uncut_cv)"},
     /* names */
     {"framework: fast", "framework: fats",
      "s.yaml:2:12: error: framework is 'fats', which the catalog does not have; did you mean "
