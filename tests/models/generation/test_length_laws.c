@@ -265,8 +265,8 @@ static void printed_range(const char *message, double *low, double *high) {
 static double lowest_mean(enum generation_length_law which, double q, double length, double limit) {
     struct generation_lengths law = generation_lengths_of_bins(which, NULL, limit);
     double lowest = length;
-    for (int k = 1; k <= 1600; k++) {
-        law.width = fmin(0.01 * k, law.type->widest);
+    for (int k = 1; k <= 800; k++) {
+        law.width = fmin(0.02 * k, law.type->widest);
         law.scale = length / generation_length_quantile(&law, q);
         lowest = fmin(lowest, generation_lengths_mean(&law));
     }

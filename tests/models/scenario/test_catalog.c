@@ -205,8 +205,8 @@ START_TEST(test_folder_without_files) {
     remove_second_folder(NULL);
     ck_assert_str_eq(fixture.errors, "mine: error: no catalog file here, expected gpus.csv, "
                                      "nodes.csv, models.csv, prices.csv, frameworks.csv, "
-                                     "aliases.csv, attention.csv, kernels.csv, training.csv or "
-                                     "trainers.csv\n");
+                                     "aliases.csv, attention.csv, kernels.csv, training.csv, "
+                                     "trainers.csv or lengths.csv\n");
 }
 END_TEST
 
