@@ -56,16 +56,17 @@ static double first_guess(double k, double z) {
 static double solve(double k, double z) {
     bool upper = z > UPPER_TAIL;
     double target = log(upper ? gsl_cdf_ugaussian_Q(z) : gsl_cdf_ugaussian_P(z));
-    double t = fmax(first_guess(k, z), LEAST_LOG);
+    double t = fmax(first_guess(k, z), LEAST_LOG), last_step = HUGE_VAL;
     for (int i = 0; i < 200; i++) {
         double x = exp(t);
         double side = upper ? generation_log_gamma_q(k, x) : generation_log_gamma_p(k, x);
         double slope = exp(log_density(k, t) - side);
         double step = (target - side) / (upper ? -slope : slope);
         double next = fmin(fmax(t + step, LEAST_LOG), 20.0);
-        /* is it where rounding moves it about? */
-        if (fabs(next - t) <= 4e-16 * fmax(1.0, fabs(t)))
+        /* is it where rounding moves it about, after steps that were squares of each other? */
+        if (next == t || (fabs(step) < 1e-8 && fabs(step) >= 0.1 * last_step))
             return next;
+        last_step = fabs(step);
         t = next;
     }
     return t;
