@@ -26,8 +26,8 @@ struct forecast_measures {
     double flops;                           /* model FLOPs of everything */
     double responses, response_tokens, cut; /* seen */
     double response_p50, response_p90, response_p99, response_max; /* tokens */
-    double storage_byte_s;                  /* checkpoints kept, integrated over the run */
-    double stored_bytes;                    /* at the end */
+    double storage_byte_s; /* checkpoints kept, integrated over the run */
+    double stored_bytes;   /* at the end */
     uint64_t preemptions;
     uint64_t events;
 };

@@ -405,16 +405,29 @@ uint64_t scenario_length_files_hash(uint64_t hash, const char *scenario_path,
     return hash;
 }
 
-/* Below a section, too: `rollout={response_tokens: {law: trace, file: a.csv}}` names one. */
+/* What is left of the path of a file's key behind `key`, "" where they are one; NULL where it is
+ * not below: `rollout={response_tokens: {law: trace, file: a.csv}}` names a file, too. */
+static const char *rest(enum scenario_key file_key, const char *key) {
+    const char *path = scenario_schema_at(file_key)->path;
+    size_t length = strlen(key);
+    if (strncmp(path, key, length) != 0 || (path[length] != '.' && path[length] != '\0'))
+        return NULL;
+    return path[length] == '.' ? path + length + 1 : "";
+}
+
+bool scenario_length_file_named(const char *key) {
+    for (size_t i = 0; i < FILE_KEYS; i++)
+        if (rest(file_keys[i], key) != NULL)
+            return true;
+    return false;
+}
+
 uint64_t scenario_length_file_hash(uint64_t hash, const char *scenario_path, const char *key,
                                    const struct tree_node *value) {
-    size_t length = strlen(key);
     for (size_t i = 0; i < FILE_KEYS; i++) {
-        const char *path = scenario_schema_at(file_keys[i])->path;
-        if (strcmp(path, key) == 0)
-            hash = hash_file(hash, scenario_path, value);
-        else if (strncmp(path, key, length) == 0 && path[length] == '.')
-            hash = hash_file(hash, scenario_path, find(value, path + length + 1));
+        const char *path = rest(file_keys[i], key);
+        if (path != NULL)
+            hash = hash_file(hash, scenario_path, find(value, path));
     }
     return hash;
 }

@@ -25,7 +25,9 @@ void scenario_release_lengths(struct rlhfsim_scenario *scenario);
 /* `hash` with the texts of the files that a scenario's tree names for its lengths. */
 uint64_t scenario_length_files_hash(uint64_t hash, const char *scenario_path,
                                     const struct tree_node *root);
-/* The same for the value of one key: as it was where the key names no such file. */
+/* Whether the value of a key names such a file, or may have one below it. */
+bool scenario_length_file_named(const char *key);
+/* The same as above for the value of one key: as it was where it names no such file. */
 uint64_t scenario_length_file_hash(uint64_t hash, const char *scenario_path, const char *key,
                                    const struct tree_node *value);
 

@@ -264,6 +264,8 @@ static bool is_model_key(const char *key) {
 
 uint64_t rlhfsim_source_value_fingerprint(const struct rlhfsim_source *source, const char *key,
                                           const char *value) {
+    if (!is_model_key(key) && !scenario_length_file_named(key))
+        return 0;
     uint64_t hash = BASE_HASH_START;
     struct base_arena arena = {0};
     struct tree_node *node = NULL;
