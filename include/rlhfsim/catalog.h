@@ -3,9 +3,10 @@
 #define RLHFSIM_CATALOG_H
 
 /*
- * What the simulator knows: GPUs, nodes, models, prices, frameworks, fabrics and weight syncs from
- * CSV files, each row with its source, and what is built in: algorithms, mechanisms of weight sync,
- * laws of lengths, topologies, keys of a scenario. Every kind is a table of named rows and columns
+ * What the simulator knows: GPUs, nodes, models, prices, frameworks, fabrics, weight syncs and
+ * published lengths of prompts and responses from CSV files, each row with its source, and what is
+ * built in: algorithms, topologies, keys of a scenario. Every kind is a table of named rows and
+ * columns
  * with units.
  */
 

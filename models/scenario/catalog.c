@@ -290,7 +290,7 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
                                        "models.csv, prices.csv, frameworks.csv, fabrics.csv, "
                                        "weight_sync.csv, aliases.csv, attention.csv, "
-                                       "kernels.csv, training.csv or trainers.csv");
+                                       "kernels.csv, training.csv, trainers.csv or lengths.csv");
     if (status == RLHFSIM_OK)
         status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
     if (status == RLHFSIM_OK)

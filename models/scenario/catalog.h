@@ -4,12 +4,11 @@
 
 /*
  * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, fabrics,
- * weight_sync, aliases, attention, kernels), each row with its source. Several directories may be
- * loaded; a later row
- * replaces an earlier one of its name. A name that no row has exactly is looked for without regard
- * to case, spaces, '-', '_' and an owner in front, then among the aliases; prices are matched
- * exactly. The nearest known name is offered when there is no match. columns.c has the columns of
- * each file; units of the files become SI here.
+ * weight_sync, aliases, attention, kernels, training, trainers, lengths), each row with its source.
+ * Several directories may be loaded; a later row replaces an earlier one of its name. A name that
+ * no row has exactly is looked for without regard to case, spaces, '-', '_' and an owner in front,
+ * then among the aliases; prices are matched exactly. The nearest known name is offered when there
+ * is no match. columns.c has the columns of each file; units of the files become SI here.
  */
 
 #include "models/cost/ledger.h"
@@ -102,9 +101,9 @@ struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
 /* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there are,
- * fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, kernels.csv, training.csv and
- * trainers.csv of `directory`; a user's directory may lack some of them (`complete` false), but not
- * all. All errors are reported, with the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where
+ * fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv
+ * and lengths.csv of `directory`; a user's directory may lack some of them (`complete` false), but
+ * not all. All errors are reported, with the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where
  * reading a file fails, RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
@@ -151,6 +150,7 @@ enum catalog_kind {
     CATALOG_KERNELS,   /* "GPU/KERNEL"; catalog_kernels.h has what they are for */
     CATALOG_TRAINING,  /* coefficients of the training step, see training/coefficients.h */
     CATALOG_TRAINERS,  /* what software and machine a published table of step times is from */
+    CATALOG_LENGTHS,   /* published statistics, for people: no run reads them */
     CATALOG_KIND_COUNT
 };
 

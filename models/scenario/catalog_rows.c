@@ -465,6 +465,14 @@ static bool fill_trainer(const struct column_row *row, struct rlhfsim_diagnostic
                       diagnostics);
 }
 
+static bool fill_length(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        void *item) {
+    struct catalog_length *length = item;
+    (void)diagnostics;
+    COPY(length->name, row->text[LENGTH_NAME]);
+    return true;
+}
+
 struct row_type {
     size_t size, provenance;
     bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
@@ -485,6 +493,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_TRAINING] = {sizeof(struct training_coefficient_row), TRAINING_PROVENANCE,
                           fill_training},
     [CATALOG_TRAINERS] = {sizeof(struct catalog_trainer), TRAINER_PROVENANCE, fill_trainer},
+    [CATALOG_LENGTHS] = {sizeof(struct catalog_length), LENGTH_PROVENANCE, fill_length},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {

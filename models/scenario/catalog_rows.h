@@ -18,6 +18,10 @@ struct catalog_law {
     struct hardware_kernel_laws laws; /* this one filled */
 };
 
+struct catalog_length {
+    char name[64];
+};
+
 struct catalog_alias {
     enum catalog_kind kind; /* of what it stands for */
     char alias[96], name[96];

@@ -195,6 +195,20 @@ static const struct column trainer_columns[TRAINER_COLUMNS] = {
     {"lora_rank", INTEGER(1, 65536)},
     ORIGIN};
 
+static const struct column length_columns[LENGTH_COLUMNS] = {
+    {"name", TEXT(63)},
+    {"what", TEXT(31)},
+    {"model", .type = COLUMN_NOTE},
+    {"requests", INTEGER(1, LARGE), UNKNOWN},
+    {"mean", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"cv", NUMBER(0, LARGE), UNKNOWN},
+    {"p50", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"p90", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"p99", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"max", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"limit", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    ORIGIN};
+
 static const struct column alias_columns[ALIAS_COLUMNS] = {
     {"kind", .type = COLUMN_KIND}, {"alias", TEXT(95)}, {"name", TEXT(95)}, {"source", TEXT(1023)}};
 
@@ -237,6 +251,7 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_FRAMEWORKS] = {"frameworks.csv", "framework", framework_columns, FRAMEWORK_COLUMNS},
     [CATALOG_FABRICS] = {"fabrics.csv", "fabric", fabric_columns, FABRIC_COLUMNS},
     [CATALOG_WEIGHT_SYNCS] = {"weight_sync.csv", "weight sync", sync_columns, SYNC_COLUMNS},
+    [CATALOG_LENGTHS] = {"lengths.csv", "length", length_columns, LENGTH_COLUMNS},
     [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
     [CATALOG_ATTENTION] = {"attention.csv", "attention kernel", attention_columns,
                            ATTENTION_COLUMNS},

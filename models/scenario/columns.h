@@ -263,6 +263,24 @@ enum trainer_column {
     TRAINER_COLUMNS
 };
 
+enum length_column {
+    LENGTH_NAME,
+    LENGTH_WHAT,
+    LENGTH_MODEL,
+    LENGTH_REQUESTS,
+    LENGTH_MEAN,
+    LENGTH_CV,
+    LENGTH_P50,
+    LENGTH_P90,
+    LENGTH_P99,
+    LENGTH_MAX,
+    LENGTH_LIMIT,
+    LENGTH_PROVENANCE,
+    LENGTH_SOURCE,
+    LENGTH_NOTES,
+    LENGTH_COLUMNS
+};
+
 enum alias_column { ALIAS_KIND, ALIAS_ALIAS, ALIAS_NAME, ALIAS_SOURCE, ALIAS_COLUMNS };
 
 /* The columns of a file in the order of the enums above; `count` of them. */

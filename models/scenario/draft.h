@@ -78,7 +78,7 @@ int scenario_rank_gpus(const struct rlhfsim_scenario *scenario);
 /* Whether a step of the algorithm updates the role's model. */
 bool scenario_trains(const struct algorithm_type *type, enum algorithm_role role);
 
-/* Tokens of the longest prompt that can come; a lognormal law without a limit may fill what the
+/* Tokens of the longest prompt that can come; a law without a longest length may fill what the
  * context of the models leaves beside the response. Needs models, lengths known. */
 int64_t scenario_longest_prompt(const struct scenario_draft *draft);
 

@@ -22,7 +22,7 @@ expect_lines() {
 rlhfsim catalog
 expect_status 0
 expect_lines 12
-for kind in gpus nodes models prices frameworks fabrics; do
+for kind in gpus nodes models prices frameworks fabrics lengths; do
     grep -qE "^$kind +$(rows $kind), such as " "$scratch/stdout" || fail "no count of $kind"
     try "$program" catalog "$kind"
     expect_status 0
@@ -59,8 +59,10 @@ rlhfsim catalog algorithms DPO
 expect_stdout "reference_logprob (unless precomputed), actor_update"
 rlhfsim catalog weight-sync ipc-bucket
 grep -qE '^name +ipc_bucket$' "$scratch/stdout" || fail "no mechanism"
-rlhfsim catalog lengths lognormal
-expect_stdout "mean, p99, limit, uncut"
+rlhfsim catalog lengths azure-2023-conversation-response
+expect_stdout "AzureLLMInferenceTrace_conv.csv"
+rlhfsim catalog lengths
+expect_lines $(($(rows lengths) + 1))
 
 # ---- keys ------------------------------------------------------------------------------------
 rlhfsim catalog keys training.TP
@@ -70,7 +72,7 @@ grep -qE '^expected +a whole number from 1 to 1024$' "$scratch/stdout" || fail "
 expect_stdout "tensor parallel GPUs of one training replica"
 rlhfsim catalog keys rollout.prompt_tokens
 expect_status 0
-expect_lines 6
+expect_lines 10
 rlhfsim catalog keys
 in_training=$(grep -c '^training\.' "$scratch/stdout")
 rlhfsim catalog keys training
@@ -95,7 +97,7 @@ if command -v python3 >/dev/null; then
     json 'all(key["meaning"] and key["expected"] for key in value)'
     json '[key["default"] for key in value if key["name"] == "checkpoint.keep"] == ["3"]'
     rlhfsim catalog keys rollout.prompt_tokens --json
-    json '[key["name"].split(".")[-1] for key in value] == "law mean p99 limit uncut".split()'
+    json '[key["name"].split(".")[-1] for key in value] == "law mean p99 p90 cv uncut_cv limit uncut file".split()'
     rlhfsim catalog gpus --json
     json "len(value) == $(rows gpus) and value[0]['bf16_tflops'] == 312"
     rlhfsim catalog gpus rtx-5090 --json

@@ -206,7 +206,7 @@ START_TEST(test_folder_without_files) {
     ck_assert_str_eq(fixture.errors, "mine: error: no catalog file here, expected gpus.csv, "
                                      "nodes.csv, models.csv, prices.csv, frameworks.csv, "
                                      "fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, "
-                                     "kernels.csv, training.csv or trainers.csv\n");
+                                     "kernels.csv, training.csv, trainers.csv or lengths.csv\n");
 }
 END_TEST
 
