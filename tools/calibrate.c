@@ -39,8 +39,9 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Fits coefficients to the measurements in the files PATH and writes them as a file of the "
     "catalog, each row with its source, the command and its error, also on shapes that were left "
-    "out of the fit. KIND is: kernels (tables of kernel times; makes kernels.csv) or training "
-    "(tables of training steps; makes training.csv)."
+    "out of the fit. KIND is: kernels (tables of kernel times; makes kernels.csv), training "
+    "(tables of training steps; makes training.csv) or generation (tables of serving speed; "
+    "makes engines.csv)."
     "\v"
     "Examples:\n"
     "  rlhfsim calibrate kernels gemm.csv attention.csv --out mine/kernels.csv\n"
@@ -77,7 +78,8 @@ static error_t add_argument(struct calibrate *calibrate, const char *argument) {
     calibrate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_usage(calibrate->program, "unknown kind '%s'; expected kernels or training", argument);
+    diagnose_usage(calibrate->program,
+                   "unknown kind '%s'; expected kernels, training or generation", argument);
     return EINVAL;
 }
 

@@ -29,8 +29,9 @@ static const struct argp_option table[] = {
 
 static const char documentation[] =
     "Lists what the simulator knows, or shows one row with its units, sources and notes. KIND is "
-    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, lengths or keys (of a "
-    "scenario, with their values, defaults and meaning); without it the kinds are listed. A NAME "
+    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, engines, lengths or keys "
+    "(of a scenario, with their values, defaults and meaning); without it the kinds are listed. A "
+    "NAME "
     "is found without regard to case, spaces, - and _."
     "\v"
     "Examples:\n"
@@ -102,7 +103,7 @@ static int refuse_kind(const struct request *request, const struct rlhfsim_catal
                               best);
     return diagnose_usage(program,
                           "unknown kind '%s', expected gpus, nodes, models, prices, algorithms, "
-                          "weight-sync, frameworks, lengths or keys",
+                          "weight-sync, frameworks, engines, lengths or keys",
                           request->kind);
 }
 

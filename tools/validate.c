@@ -37,13 +37,14 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
     "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
-    "and computed_params), kernels (tables of kernel times) or training (tables of training "
-    "steps)."
+    "and computed_params), kernels (tables of kernel times), training (tables of training steps) "
+    "or generation (tables of serving speed)."
     "\v"
     "Examples:\n"
     "  rlhfsim validate parameters models.csv\n"
     "  rlhfsim validate kernels gemm.csv attention.csv\n"
     "  rlhfsim validate training steps.csv --out errors\n"
+    "  rlhfsim validate generation serving.csv\n"
     "  rlhfsim validate parameters models.csv --out errors --json\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
@@ -76,7 +77,8 @@ static error_t add_argument(struct validate *validate, const char *argument) {
     validate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_usage(validate->program, "unknown kind '%s'; expected parameters, kernels or training",
+    diagnose_usage(validate->program,
+                   "unknown kind '%s'; expected parameters, kernels, training or generation",
                    argument);
     return EINVAL;
 }

@@ -217,6 +217,7 @@ static const struct row rows[] = {
     FIGURE(rollout.p99_response_tokens, "tokens"),
     FIGURE(rollout.share_cut, "1"),
     FIGURE(rollout.tail_idle_s, "s"),
+    FIGURE(rollout.tail_floor_s, "s"),
     FIGURE(staleness.mean_versions, "versions"),
     FIELD("memory.fits", ROW_MEMORY_FLAG, NULL, memory.fits),
     FIGURE(memory.peak_bytes, "bytes"),

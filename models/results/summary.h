@@ -52,6 +52,7 @@ struct rlhfsim_summary {
     } throughput;
     struct {
         struct results_figure mean_response_tokens, p99_response_tokens, share_cut, tail_idle_s;
+        struct results_figure tail_floor_s; /* the longest sequence of a step, alone */
     } rollout;
     struct {
         struct results_figure mean_versions;

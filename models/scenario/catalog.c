@@ -252,11 +252,12 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         status = graver(status, read_file(&load));
     }
     if (files == 0)
-        return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
-                                       "no catalog file here, expected gpus.csv, nodes.csv, "
-                                       "models.csv, prices.csv, frameworks.csv, aliases.csv, "
-                                       "attention.csv, kernels.csv, training.csv or "
-                                       "trainers.csv");
+        return rlhfsim_diagnostics_add(
+            diagnostics, RLHFSIM_INVALID, directory, 0, 0,
+            "no catalog file here, expected gpus.csv, nodes.csv, "
+            "models.csv, prices.csv, frameworks.csv, engines.csv, aliases.csv, "
+            "attention.csv, kernels.csv, training.csv or "
+            "trainers.csv");
     if (status == RLHFSIM_OK)
         status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
     if (status == RLHFSIM_OK)
@@ -332,6 +333,10 @@ const struct catalog_law *catalog_law(const struct catalog *catalog, const char 
 
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name) {
     return find_item(catalog, CATALOG_FRAMEWORKS, name);
+}
+
+const struct catalog_engine *catalog_engine(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_ENGINES, name);
 }
 
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,

@@ -3,15 +3,16 @@
 #define MODELS_SCENARIO_CATALOG_H
 
 /*
- * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, aliases,
- * attention, kernels), each row with its source. Several directories may be loaded; a later row
- * replaces an earlier one of its name. A name that no row has exactly is looked for without regard
- * to case, spaces, '-', '_' and an owner in front, then among the aliases; prices are matched
- * exactly. The nearest known name is offered when there is no match. columns.c has the columns of
- * each file; units of the files become SI here.
+ * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, engines,
+ * aliases, attention, kernels), each row with its source. Several directories may be loaded; a
+ * later row replaces an earlier one of its name. A name that no row has exactly is looked for
+ * without regard to case, spaces, '-', '_' and an owner in front, then among the aliases; prices
+ * are matched exactly. The nearest known name is offered when there is no match. columns.c has the
+ * columns of each file; units of the files become SI here.
  */
 
 #include "models/cost/ledger.h"
+#include "models/generation/software.h"
 #include "models/hardware/cluster.h"
 #include "models/llm/architecture.h"
 #include "models/network/weight_sync.h"
@@ -35,6 +36,13 @@ struct catalog_framework {
     double fragmentation_fraction; /* allocator reserve beyond what is allocated */
     bool drop_last_prompts;        /* of an epoch: what does not fill a step is left out */
     bool drop_last_pairs;          /* offline, likewise */
+};
+
+/* An inference engine, and what it does where a scenario says nothing. */
+struct catalog_engine {
+    struct generation_software software;
+    int max_num_seqs;
+    int64_t max_num_batched_tokens;
 };
 
 struct catalog_price {
@@ -78,7 +86,7 @@ struct catalog;
 struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
-/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there are,
+/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv, engines.csv and, where there are,
  * aliases.csv, attention.csv, kernels.csv, training.csv and trainers.csv of `directory`; a user's
  * directory may lack some of them (`complete` false), but not all. All errors are reported, with
  * the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails,
@@ -99,6 +107,7 @@ const struct catalog_framework *catalog_framework(const struct catalog *catalog,
  * there is no row for it. */
 struct training_attention_rates catalog_attention(const struct catalog *catalog, const char *gpu,
                                                   const char *kernel);
+const struct catalog_engine *catalog_engine(const struct catalog *catalog, const char *name);
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
                                           const char *region, const char *item);
 
@@ -118,6 +127,7 @@ enum catalog_kind {
     CATALOG_MODELS,
     CATALOG_PRICES,
     CATALOG_FRAMEWORKS,
+    CATALOG_ENGINES,
     CATALOG_ALIASES,
     CATALOG_ATTENTION, /* rates of attention kernels by generation of GPUs */
     CATALOG_KERNELS,   /* "GPU/KERNEL"; catalog_kernels.h has what they are for */

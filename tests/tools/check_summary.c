@@ -38,6 +38,7 @@ static const struct key {
     {"rollout.p99_response_tokens", FIGURE, OPTIONAL},
     {"rollout.share_cut", FRACTION, OPTIONAL},
     {"rollout.tail_idle_s", FIGURE, OPTIONAL},
+    {"rollout.tail_floor_s", FIGURE, OPTIONAL},
     {"staleness.mean_versions", FIGURE, OPTIONAL},
     {"memory.fits", FLAG, ALWAYS},
     {"memory.peak_bytes", FIGURE, ALWAYS},

@@ -85,6 +85,7 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->rollout.p99_response_tokens = next_figure(&value);
     summary->rollout.share_cut = next_figure(&value);
     summary->rollout.tail_idle_s = next_figure(&value);
+    summary->rollout.tail_floor_s = next_figure(&value);
     summary->staleness.mean_versions = next_figure(&value);
     fill_full_memory(summary, &value);
     summary->cost.total_usd = next_figure(&value);
@@ -159,6 +160,7 @@ static const char *const contract[] = {
     "rollout.p99_response_tokens",
     "rollout.share_cut",
     "rollout.tail_idle_s",
+    "rollout.tail_floor_s",
     "staleness.mean_versions",
     "memory.fits",
     "memory.peak_bytes",
