@@ -23,6 +23,8 @@
 #include <string.h>
 
 #define LEAST_POINTS 12
+/* Of a queue: what comes after is the same again. */
+#define MOST_WAVES 2
 #define ROUNDS 3
 #define RESIDUAL_SCALE 0.05
 /* A factor of e from the catalog's value costs as much as this residual at one point. */
@@ -96,6 +98,9 @@ static bool add_point(struct points *points, const struct generation_columns *co
         reason = "no measured value";
     if (reason != NULL)
         return calibration_count_skip(points->run->calibration, reason);
+    int64_t waves = (int64_t)MOST_WAVES * point->serving.plan.max_sequences;
+    if (point->serving.mode == SERVING_QUEUED && point->serving.requests > waves)
+        point->serving.requests = waves;
     memcpy(point->model, point->serving.architecture.name, sizeof point->model);
     points->count++;
     return true;

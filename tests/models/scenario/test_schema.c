@@ -137,7 +137,7 @@ static const struct expectation_case expectations[] = {
     {KEY_NAME, "one line of text of at most 127 bytes"},
     {KEY_STEPS, "a whole number from 1 to 1000000000"},
     {KEY_TRAINING_ZERO_STAGE, "a whole number from 0 to 3"},
-    {KEY_ROLLOUT_PP, "1"},
+    {KEY_ROLLOUT_PP, "a whole number from 1 to 1024"},
     {KEY_ALGORITHM_KL, "one of none, reward, loss"},
     {KEY_ROLLOUT_ENGINE, "one line of text of at most 31 bytes"},
     {KEY_ROLLOUT_MEMORY_FRACTION, "a number between 0 and 1, neither included"},
