@@ -86,10 +86,10 @@ struct catalog;
 struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
-/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv, engines.csv and, where there are,
- * aliases.csv, attention.csv, kernels.csv, training.csv and trainers.csv of `directory`; a user's
- * directory may lack some of them (`complete` false), but not all. All errors are reported, with
- * the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails,
+/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv, engines.csv and, where there
+ * are, aliases.csv, attention.csv, kernels.csv, training.csv and trainers.csv of `directory`; a
+ * user's directory may lack some of them (`complete` false), but not all. All errors are reported,
+ * with the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails,
  * RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);

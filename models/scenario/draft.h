@@ -40,7 +40,7 @@ void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL ter
 void scenario_resolve_lengths(struct scenario_draft *draft);
 void scenario_resolve_prices(struct scenario_draft *draft);
 void scenario_resolve_batches(struct scenario_draft *draft); /* samples, mini-batches, steps */
-void scenario_resolve_engine(struct scenario_draft *draft); /* and its options */
+void scenario_resolve_engine(struct scenario_draft *draft);  /* and its options */
 void scenario_check_engine(struct scenario_draft *draft);    /* how replicas are cut */
 void scenario_check_layout(struct scenario_draft *draft);    /* tp, dp, micro-batches on the GPUs */
 void scenario_check_known(struct scenario_draft *draft);     /* gaps of the rows that are used */

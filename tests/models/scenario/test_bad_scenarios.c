@@ -150,7 +150,8 @@ static const struct bad_case cases[] = {
      "s.yaml:23:3: error: rollout.speculative_acceptance is required by rollout.speculative_tokens "
      "above 0"},
     {"  tp: 2\n", "  tp: 2\n  speculative_acceptance: 0.7\n",
-     "s.yaml:23:3: error: rollout.speculative_acceptance is written, but rollout.speculative_tokens "
+     "s.yaml:23:3: error: rollout.speculative_acceptance is written, but "
+     "rollout.speculative_tokens "
      "is not: nothing is speculated"},
     {"  tp: 2\n", "  tp: 2\n  kv_precision: int8\n",
      "s.yaml:23:17: error: rollout.kv_precision is 'int8', expected one of bf16, fp8"},
