@@ -38,8 +38,8 @@ static const char documentation[] =
     "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
     "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
     "and computed_params), kernels (tables of kernel times), training (tables of training steps), "
-    "collectives (sweeps as nccl-tests prints them) or weight-sync (times of weight syncs, or "
-    "figures.csv of runs)."
+    "collectives (sweeps as nccl-tests prints them), weight-sync (times of weight syncs, or "
+    "figures.csv of runs) or memory (training steps with mem_gb, or memory cases with outcome)."
     "\v"
     "Examples:\n"
     "  rlhfsim validate parameters models.csv\n"
@@ -47,6 +47,7 @@ static const char documentation[] =
     "  rlhfsim validate training steps.csv --out errors\n"
     "  rlhfsim validate parameters models.csv --out errors --json\n"
     "  rlhfsim validate collectives sweeps.csv\n"
+    "  rlhfsim validate memory memory.csv\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
     "failed (files, memory).";
