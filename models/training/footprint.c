@@ -133,7 +133,7 @@ static struct part_sizes sizes_of(const struct training_plan *plan, int stage,
     struct training_segment segments[TRAINING_SEGMENTS];
     int64_t blocks[TRAINING_SEGMENTS];
     int count = training_segments(plan, segments);
-    double size[TRAINING_SEGMENTS];
+    double size[TRAINING_SEGMENTS] = {0};
     training_stage_blocks(plan, stage, blocks);
     for (int i = 0; i < count; i++) {
         double experts = of_experts(plan, &segments[i]);
