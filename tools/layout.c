@@ -164,15 +164,22 @@ void layout_saves(struct page *page, const struct rlhfsim_forecast *forecast) {
     if (layout->checkpoint_every_steps == 0)
         return;
     page_label(page, "Saves");
-    page_words(page, "a checkpoint after every %s step%s and after the last step; %s each at",
+    page_words(page, "a checkpoint after every %s step%s and after the last step; %s each%s",
                text_count(layout->checkpoint_every_steps).chars,
-               plural(layout->checkpoint_every_steps), text_duration(layout->checkpoint_s).chars);
-    page_words(page, "%s GB/s a node to the store (%s)",
-               text_number(layout->node_store_bytes_per_s / 1e9).chars,
-               layout->node_store_provenance);
+               plural(layout->checkpoint_every_steps), text_duration(layout->checkpoint_s).chars,
+               layout->checkpoint_write_s > 0.0 ? ", then" : " at");
+    if (layout->node_store_bytes_per_s > 0.0)
+        page_words(page, "%s GB/s a node to the store (%s)",
+                   text_number(layout->node_store_bytes_per_s / 1e9).chars,
+                   layout->node_store_provenance);
     if (layout->shared_store_bytes_per_s > 0.0)
-        page_words(page, "and at most %s GB/s of all nodes",
+        page_words(page,
+                   layout->node_store_bytes_per_s > 0.0 ? "and at most %s GB/s of all nodes"
+                                                        : "%s GB/s to the store",
                    text_number(layout->shared_store_bytes_per_s / 1e9).chars);
+    if (layout->checkpoint_write_s > 0.0)
+        page_words(page, "in %s in the background",
+                   text_duration(layout->checkpoint_write_s).chars);
     page_end(page);
 }
 

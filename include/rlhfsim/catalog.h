@@ -29,11 +29,12 @@ enum rlhfsim_catalog_kind {
     RLHFSIM_CATALOG_FABRICS,
     RLHFSIM_CATALOG_WEIGHT_SYNCS,
     RLHFSIM_CATALOG_TOPOLOGIES,
+    RLHFSIM_CATALOG_STORES,
     RLHFSIM_CATALOG_KINDS
 };
 
 /* "gpus", "nodes", "models", "prices", "algorithms", "weight-sync", "frameworks", "engines",
- * "lengths", "keys", "fabrics", "weight-sync-rows", "topologies". */
+ * "lengths", "keys", "fabrics", "weight-sync-rows", "topologies", "stores". */
 RLHFSIM_API const char *rlhfsim_catalog_kind_name(enum rlhfsim_catalog_kind kind);
 
 struct rlhfsim_catalog_column {

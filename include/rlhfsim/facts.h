@@ -72,8 +72,10 @@ struct rlhfsim_layout {
     double checkpoint_bytes;        /* of one checkpoint, all trained models */
     int64_t checkpoint_every_steps; /* 0: none is written */
     int64_t checkpoint_keep;
-    double checkpoint_s;               /* of one save; 0 where none is written */
-    double node_store_bytes_per_s;     /* at which each node writes to the store */
+    double checkpoint_s;               /* that one save keeps the run waiting; 0 where none is */
+    double checkpoint_write_s;         /* of its write in the background; 0: synchronous */
+    int checkpoint_writers;            /* nodes that write */
+    double node_store_bytes_per_s;     /* at which each of them does; 0: only the store limits */
     const char *node_store_provenance; /* of that rate: "measured", ..., "assumed" */
     double shared_store_bytes_per_s;   /* what the store takes from all; 0: only nodes limit */
     double host_bytes;                 /* host memory of a node; 0 where it is not known */

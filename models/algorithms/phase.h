@@ -16,7 +16,8 @@
     XX(ACTOR_UPDATE, "actor_update")           \
     XX(WEIGHT_SYNC, "weight_sync")             \
     XX(CHECKPOINT, "checkpoint")               \
-    XX(VALIDATION, "validation")
+    XX(VALIDATION, "validation")               \
+    XX(LOAD, "load")
 
 enum algorithm_phase {
 #define ALGORITHM_PHASE_ENUM(name, text) ALGORITHM_PHASE_##name,

@@ -149,11 +149,10 @@ static void hold_sync(const struct forecast_plan *plan, int stage,
     state->gpu[ALGORITHM_ROLE_ACTOR][FORECAST_CATEGORY_GATHERED] = set.gathered;
 }
 
-/* A checkpoint goes through host memory, of each GPU its part. */
+/* A checkpoint goes through host memory, of each GPU its part; of a node that writes. */
 static void hold_staging(const struct forecast_plan *plan, memory_table host) {
-    if (plan->checkpoint.every_steps > 0)
-        host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] =
-            plan->checkpoint.bytes / (double)plan->gpus;
+    host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] =
+        plan->checkpoint.staged_host_bytes / (double)plan->scenario->cluster.gpus_per_node;
 }
 
 void forecast_memory_at(const struct forecast_plan *plan, size_t index, int stage,
@@ -220,6 +219,8 @@ double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int no
         forecast_memory_at(plan, step, stage, &state);
         sum += (double)(next - gpu) * table_sum(state.host);
     }
+    if (node >= plan->checkpoint.clients)
+        sum -= plan->checkpoint.staged_host_bytes;
     return sum;
 }
 

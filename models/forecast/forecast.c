@@ -53,7 +53,11 @@ static void fill_provenance(struct rlhfsim_summary *summary,
     add_provenance(summary, "framework", scenario->framework_provenance);
     add_provenance(summary, "rollout.response_tokens", scenario->length_provenance);
     add_provenance(summary, "prices", scenario->price_provenance);
-    if (scenario->checkpoint.every_steps > 0) /* what the time of a checkpoint rests on */
+    bool stored =
+        scenario->checkpoint.every_steps > 0 || scenario->checkpoint.load != SCENARIO_LOAD_NONE;
+    if (stored && scenario->checkpoint.store_provenance != NULL)
+        add_provenance(summary, "checkpoint.store", scenario->checkpoint.store_provenance);
+    else if (stored) /* what the time of a checkpoint rests on */
         add_provenance(summary, "cluster.node.storage_gb_per_s", scenario->node_provenance);
     /* No time of adapters is in the fits: their products run at the share of the others. */
     if (scenario->models[ALGORITHM_ROLE_ACTOR].lora_rank > 0)

@@ -50,10 +50,15 @@ static void lay_checkpoints(const struct forecast_plan *plan, struct rlhfsim_lay
     layout->checkpoint_keep = plan->checkpoint.keep;
     if (plan->checkpoint.every_steps == 0)
         return;
-    layout->checkpoint_s = checkpoint_save_s(&plan->checkpoint);
-    layout->node_store_bytes_per_s = plan->checkpoint.node_bandwidth_bytes_per_s;
-    layout->node_store_provenance = plan->scenario->node_provenance;
-    layout->shared_store_bytes_per_s = plan->checkpoint.store_bandwidth_bytes_per_s;
+    const char *provenance = plan->scenario->checkpoint.store_provenance;
+    layout->checkpoint_s = checkpoint_blocking_s(&plan->checkpoint);
+    if (plan->checkpoint.asynchronous)
+        layout->checkpoint_write_s = checkpoint_write_s(&plan->checkpoint);
+    layout->checkpoint_writers = plan->checkpoint.clients;
+    layout->node_store_bytes_per_s = plan->checkpoint.store.client_write_bytes_per_s;
+    layout->node_store_provenance =
+        provenance != NULL ? provenance : plan->scenario->node_provenance;
+    layout->shared_store_bytes_per_s = plan->checkpoint.store.write_bytes_per_s;
 }
 
 static void lay_worst_batch(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {

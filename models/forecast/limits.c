@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/limits.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define SPEED_UP 1.1
@@ -35,8 +34,13 @@ static void speed_up_host_link(struct rlhfsim_scenario *scenario) {
 }
 
 static void speed_up_store(struct rlhfsim_scenario *scenario) {
-    scenario->cluster.node.storage_bandwidth_bytes_per_s *= SPEED_UP;
-    scenario->checkpoint.store_bandwidth_bytes_per_s *= SPEED_UP;
+    struct store *stores[] = {&scenario->checkpoint.store, &scenario->checkpoint.staging};
+    for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++) {
+        stores[i]->write_bytes_per_s *= SPEED_UP;
+        stores[i]->read_bytes_per_s *= SPEED_UP;
+        stores[i]->client_write_bytes_per_s *= SPEED_UP;
+        stores[i]->client_read_bytes_per_s *= SPEED_UP;
+    }
 }
 
 static void speed_up_rewards(struct rlhfsim_scenario *scenario) {
@@ -71,44 +75,54 @@ static const struct lever levers[] = {
     {"reward workers", speed_up_rewards},   {"host software", speed_up_software},
 };
 
-/* Length of the first steps, without checkpoints: these are added by their number. */
-static enum rlhfsim_status short_run_s(const struct rlhfsim_scenario *scenario,
+/* Seconds of a run that its store takes: the load, and what saves keep it waiting. */
+static double storage_s(const struct forecast_plan *plan, int64_t saves, double step_s) {
+    double interval_s = (double)plan->checkpoint.every_steps * step_s;
+    return forecast_load_s(plan) + checkpoint_run_s(&plan->checkpoint, (double)saves, interval_s);
+}
+
+/* Length of the first steps, without what the store takes; that is added by the number of saves. */
+static enum rlhfsim_status short_run_s(const struct rlhfsim_scenario *scenario, int64_t saves,
                                        struct rlhfsim_diagnostics *diagnostics, double *step_s,
-                                       double *save_s) {
+                                       double *store_s) {
     struct forecast_plan plan;
     struct forecast_measures measures;
     struct forecast_run_options options = {.steps =
                                                scenario->steps < STEPS ? scenario->steps : STEPS};
     forecast_plan_make(scenario, &plan);
-    *save_s = checkpoint_save_s(&plan.checkpoint);
-    plan.checkpoint.every_steps = 0;
-    enum rlhfsim_status status = forecast_run(&plan, &options, diagnostics, &measures);
-    if (status == RLHFSIM_OK)
-        *step_s = measures.total_s / (double)options.steps;
-    return status;
+    struct forecast_plan working = plan;
+    working.checkpoint.every_steps = 0;
+    working.load.count = 0;
+    enum rlhfsim_status status = forecast_run(&working, &options, diagnostics, &measures);
+    if (status != RLHFSIM_OK)
+        return status;
+    *step_s = measures.total_s / (double)options.steps;
+    *store_s = storage_s(&plan, saves, *step_s);
+    return RLHFSIM_OK;
 }
 
 enum rlhfsim_status forecast_limit_find(const struct forecast_plan *plan,
                                         const struct forecast_measures *measures,
                                         struct rlhfsim_diagnostics *diagnostics,
                                         struct forecast_limit *limit) {
-    double step_s, save_s;
-    enum rlhfsim_status status = short_run_s(plan->scenario, diagnostics, &step_s, &save_s);
-    double checkpoint_s = measures->phase_s[ALGORITHM_PHASE_CHECKPOINT];
-    double saves = save_s > 0.0 ? checkpoint_s / save_s : 0.0;
+    double step_s, store_s;
+    enum rlhfsim_status status =
+        short_run_s(plan->scenario, measures->saves, diagnostics, &step_s, &store_s);
+    double work_s = measures->total_s - measures->phase_s[ALGORITHM_PHASE_CHECKPOINT] -
+                    measures->phase_s[ALGORITHM_PHASE_LOAD];
     struct rlhfsim_scenario *faster = malloc(sizeof *faster);
     if (faster == NULL)
         return RLHFSIM_NO_MEMORY;
     *limit = (struct forecast_limit){"none", 0.0};
     for (size_t i = 0; status == RLHFSIM_OK && i < sizeof levers / sizeof levers[0]; i++) {
-        double faster_step_s, faster_save_s;
+        double faster_step_s, faster_store_s;
         *faster = *plan->scenario;
         levers[i].speed_up(faster);
-        status = short_run_s(faster, diagnostics, &faster_step_s, &faster_save_s);
+        status = short_run_s(faster, measures->saves, diagnostics, &faster_step_s, &faster_store_s);
         if (status != RLHFSIM_OK)
             break;
-        double saved_steps = (1.0 - faster_step_s / step_s) * (measures->total_s - checkpoint_s);
-        double gain = (saved_steps + saves * (save_s - faster_save_s)) / measures->total_s;
+        double saved_s = (1.0 - faster_step_s / step_s) * work_s + store_s - faster_store_s;
+        double gain = saved_s / measures->total_s;
         if (gain > limit->gain_fraction)
             *limit = (struct forecast_limit){levers[i].resource, gain};
     }

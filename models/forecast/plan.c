@@ -228,20 +228,6 @@ static void plan_weight_sync(struct forecast_plan *plan) {
     plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);
 }
 
-static void plan_checkpoint(struct forecast_plan *plan) {
-    const struct rlhfsim_scenario *scenario = plan->scenario;
-    plan->checkpoint = (struct checkpoint_plan){
-        .every_steps = scenario->checkpoint.every_steps,
-        .keep = scenario->checkpoint.keep,
-        .node_bandwidth_bytes_per_s = scenario->cluster.node.storage_bandwidth_bytes_per_s,
-        .store_bandwidth_bytes_per_s = scenario->checkpoint.store_bandwidth_bytes_per_s,
-        .nodes = scenario->cluster.nodes,
-    };
-    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
-        if (plan->present[role] && plan->passes[role].trained)
-            plan->checkpoint.bytes += training_checkpoint_bytes(&plan->passes[role]);
-}
-
 void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan) {
     *plan = (struct forecast_plan){.scenario = scenario,
                                    .gpus = hardware_cluster_gpus(&scenario->cluster)};
@@ -252,6 +238,6 @@ void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast
         plan_transitions(plan);
         plan_weight_sync(plan);
     }
-    plan_checkpoint(plan);
+    forecast_plan_storage(plan);
     forecast_plan_memory(plan);
 }

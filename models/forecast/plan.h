@@ -11,8 +11,8 @@
  * and the phases take turns.
  */
 
+#include "models/forecast/storage.h"
 #include "models/generation/engine.h"
-#include "models/reliability/checkpoint.h"
 #include "models/scenario/scenario.h"
 #include "models/training/footprint.h"
 #include "models/training/step.h"
@@ -77,6 +77,7 @@ struct forecast_plan {
     double sleep_s, wake_s; /* of the engine; the driver's work of a step is in the former */
     double sync_s, sync_bytes;
     struct checkpoint_plan checkpoint;
+    struct forecast_load load;
 
     /* steps[0, loop_first) run once before the first step (a precomputed reference), the others in
      * every step. */

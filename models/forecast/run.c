@@ -136,12 +136,13 @@ static void add_host(struct forecast_memory_state *node, const struct forecast_m
             node->host[owner][category] += gpu->host[owner][category];
 }
 
-/* Every GPU and host holds what the plan says for the phase. A checkpoint changes nothing. */
+/* Every GPU and host holds what the plan says for the phase. Loading and checkpoints change
+ * nothing. Gathered checkpoints are staged on the first node alone. */
 static void enter_memory(struct forecast_runner *runner) {
     const struct forecast_plan *plan = runner->plan;
     int per_node = plan->scenario->cluster.gpus_per_node, stage = -1;
     struct forecast_memory_state state, node = {0};
-    if (runner->options->files == NULL || runner->phase == plan->step_count)
+    if (runner->options->files == NULL || runner->loading || runner->phase == plan->step_count)
         return;
     sim_memory_context(runner->sim, (uint32_t)runner->phase);
     for (int gpu = 0; gpu < plan->gpus; gpu++) {
@@ -153,6 +154,8 @@ static void enter_memory(struct forecast_runner *runner) {
         add_host(&node, &state);
         if ((gpu + 1) % per_node != 0)
             continue;
+        if (gpu / per_node >= plan->checkpoint.clients)
+            node.host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] = 0.0;
         set_memory(runner, runner->first_host + (sim_memory_id)(gpu / per_node), node.host);
         node = (struct forecast_memory_state){0};
     }
@@ -174,6 +177,8 @@ static void measure_samples(struct forecast_runner *runner) {
 }
 
 static enum algorithm_phase phase_of(const struct forecast_runner *runner) {
+    if (runner->loading)
+        return ALGORITHM_PHASE_LOAD;
     return runner->phase == runner->plan->step_count ? ALGORITHM_PHASE_CHECKPOINT
                                                      : runner->plan->steps[runner->phase].phase;
 }
@@ -203,9 +208,11 @@ static void account_storage(struct forecast_runner *runner, bool saved) {
     double now_s = sim_time_to_s(sim_now(runner->sim));
     measures->storage_byte_s += measures->stored_bytes * (now_s - runner->stored_since_s);
     runner->stored_since_s = now_s;
-    if (saved)
-        measures->stored_bytes = fmin(measures->stored_bytes + checkpoint->bytes,
-                                      checkpoint->bytes * (double)checkpoint->keep);
+    if (!saved)
+        return;
+    measures->saves++;
+    measures->stored_bytes = fmin(measures->stored_bytes + checkpoint->bytes,
+                                  checkpoint->bytes * (double)checkpoint->keep);
 }
 
 /* The type-1 quantile of whole numbers: the smallest length that 99 % do not exceed. */
@@ -279,8 +286,14 @@ static void phase_done(struct sim *sim, void *subject, uint64_t argument) {
     (void)sim;
     (void)argument;
     measure_phase(runner);
+    if (runner->loading) {
+        runner->loading = false;
+        start_chunk(runner);
+        return;
+    }
     if (runner->phase == runner->plan->step_count) {
-        account_storage(runner, true);
+        if (!runner->plan->checkpoint.asynchronous)
+            account_storage(runner, true);
         start_step(runner);
         return;
     }
@@ -293,10 +306,21 @@ static void phase_done(struct sim *sim, void *subject, uint64_t argument) {
         start_step(runner);
 }
 
-static void begin(struct sim *sim, void *subject, uint64_t argument) {
+static void written(struct sim *sim, void *subject, uint64_t argument) {
     (void)sim;
     (void)argument;
-    start_chunk(subject);
+    account_storage(subject, true);
+}
+
+static void begin(struct sim *sim, void *subject, uint64_t argument) {
+    struct forecast_runner *runner = subject;
+    (void)sim;
+    (void)argument;
+    runner->loading = runner->plan->load.count > 0;
+    if (runner->loading)
+        start_phase(runner);
+    else
+        start_chunk(runner);
 }
 
 static enum rlhfsim_status report_deadlock(const struct forecast_runner *runner,
@@ -336,8 +360,11 @@ enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
                                  const struct forecast_run_options *options,
                                  struct rlhfsim_diagnostics *diagnostics,
                                  struct forecast_measures *measures) {
-    struct forecast_runner runner = {
-        .plan = plan, .options = options, .measures = measures, .phase_done = phase_done};
+    struct forecast_runner runner = {.plan = plan,
+                                     .options = options,
+                                     .measures = measures,
+                                     .written = written,
+                                     .phase_done = phase_done};
     *measures = (struct forecast_measures){0};
     enum rlhfsim_status status = runner_fill(&runner);
     if (status == RLHFSIM_OK &&

@@ -29,6 +29,7 @@ struct forecast_measures {
     double response_p50, response_p90, response_p99, response_max; /* tokens */
     double storage_byte_s; /* checkpoints kept, integrated over the run */
     double stored_bytes;   /* at the end */
+    int64_t saves;         /* checkpoints written */
     uint64_t preemptions;
     uint64_t events;
 };

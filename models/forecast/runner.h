@@ -44,6 +44,9 @@ struct forecast_runner {
     size_t phase;  /* index of the plan's steps; step_count: checkpoint */
     sim_time phase_start;
     double phase_busy_gpu_s;
+    bool loading;        /* before the first phase */
+    int reads_running;   /* of the load */
+    sim_task_id writing; /* the last checkpoint that is written in the background */
     sim_task_id barrier; /* the last one; the next tasks come after it */
 
     uint32_t *length_counts; /* responses of each length, for the quantile */
@@ -51,6 +54,7 @@ struct forecast_runner {
 
     bool cancelled;
 
+    sim_task_func *written;    /* a checkpoint is in the store; subject: the runner */
     sim_task_func *phase_done; /* ends the current phase and starts the next; subject: the runner */
 };
 

@@ -475,30 +475,12 @@ static enum sim_status work_everywhere(struct forecast_runner *runner, double se
     return SIM_OK;
 }
 
-/* The GPUs wait while their states are written. */
-static enum sim_status work_checkpoint(struct forecast_runner *runner) {
-    const struct checkpoint_plan *checkpoint = &runner->plan->checkpoint;
-    struct sim_task_spec spec = {.duration_ns = sim_time_from_s(checkpoint_save_s(checkpoint)),
-                                 .recorded = true,
-                                 .tag = {.activity = ALGORITHM_PHASE_CHECKPOINT,
-                                         .owner = ALGORITHM_ROLE_ACTOR,
-                                         .step = (int32_t)runner->step,
-                                         .bytes = checkpoint->bytes},
-                                 .on_done = runner->phase_done,
-                                 .subject = runner};
-    sim_task_id task;
-    enum sim_status status = sim_task_new(runner->sim, &spec, &task);
-    if (status == SIM_OK)
-        status = sim_task_demand(runner->sim, task, runner->store, 1);
-    if (status == SIM_OK)
-        sim_task_release(runner->sim, task);
-    return status;
-}
-
 enum sim_status runner_work_start(struct forecast_runner *runner) {
     const struct forecast_plan *plan = runner->plan;
+    if (runner->loading)
+        return runner_work_load(runner);
     if (runner->phase == plan->step_count)
-        return work_checkpoint(runner);
+        return runner_work_checkpoint(runner);
     switch (current(runner)->work) {
     case ALGORITHM_WORK_GENERATE:
         return work_generate(runner);

@@ -3,9 +3,22 @@
 #define MODELS_RELIABILITY_CHECKPOINT_H
 
 /*
- * Checkpoints: how long one takes and what is stored over a run. Saves are synchronous; every node
- * writes its shards at its own rate to the store, up to the store's own limit.
+ * Checkpoints: what a run waits for in a save, and when it is safe.
+ *
+ *     synchronous    the run waits for gather + write
+ *     asynchronous   it waits for gather + staging; the write follows in the background, and the
+ *                    next save waits until it is over. After the last step the run waits for it.
+ *
+ *     sharded        every node writes its part
+ *     gathered       rank 0 gets everything first (network/collective.h) and writes alone
+ *
+ * Staging is in host memory (each GPU copies its part over PCIe, in `gathered` one GPU all of it)
+ * or on a faster store, from which the background copies. The copy of a synchronous save streams
+ * into the store and is not counted beside the write. Left out: what the background takes from the
+ * training (host memory bandwidth, NICs).
  */
+
+#include "models/reliability/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,13 +27,27 @@ struct checkpoint_plan {
     int64_t every_steps; /* 0: never */
     int64_t keep;        /* newest ones kept; older ones are deleted */
     double bytes;        /* of one checkpoint, all models */
-    double node_bandwidth_bytes_per_s;
-    double store_bandwidth_bytes_per_s; /* 0: no limit of its own */
-    int nodes;
+    struct store store;
+    int clients; /* nodes that write: all, or one */
+    bool asynchronous;
+    double gather_s;                /* to rank 0; 0 when sharded */
+    double stage_s;                 /* asynchronous: until the copy is made */
+    double staged_read_bytes_per_s; /* of that copy; 0: no limit */
+    double staged_host_bytes; /* of host memory that a save passes through in a writing node */
 };
 
-/* Seconds of one save: bytes / min(nodes x node bandwidth, store bandwidth); 0 for no bytes. */
+/* Seconds that a save keeps the run waiting; 0 for no bytes. */
+double checkpoint_blocking_s(const struct checkpoint_plan *plan);
+
+/* Seconds of the write alone. */
+double checkpoint_write_s(const struct checkpoint_plan *plan);
+
+/* Seconds from the start of a save until it is in the store. */
 double checkpoint_save_s(const struct checkpoint_plan *plan);
+
+/* Seconds that a run waits for `saves` saves in all, which start `interval_s` of work after the run
+ * goes on from the one before; the last one is at its end. */
+double checkpoint_run_s(const struct checkpoint_plan *plan, double saves, double interval_s);
 
 /* Whether step (from 1) ends with a save; the last step of `steps` always does when saves are on.
  */

@@ -160,7 +160,7 @@ static const char *critical_path_path(const struct rlhfsim_summary *summary, siz
     static const char *const paths[] = {
         CRITICAL_PATHS(0), CRITICAL_PATHS(1), CRITICAL_PATHS(2),  CRITICAL_PATHS(3),
         CRITICAL_PATHS(4), CRITICAL_PATHS(5), CRITICAL_PATHS(6),  CRITICAL_PATHS(7),
-        CRITICAL_PATHS(8), CRITICAL_PATHS(9), CRITICAL_PATHS(10),
+        CRITICAL_PATHS(8), CRITICAL_PATHS(9), CRITICAL_PATHS(10), CRITICAL_PATHS(11),
     };
     _Static_assert(sizeof paths / sizeof paths[0] == 2 * ALGORITHM_PHASE_COUNT,
                    "every phase may be on the critical path");

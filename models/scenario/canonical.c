@@ -34,9 +34,10 @@ static enum catalog_kind kind_of_key(enum scenario_key key) {
         return CATALOG_FRAMEWORKS;
     if (key == KEY_COUNT || !scenario_schema_at(key)->row)
         return CATALOG_KIND_COUNT;
-    return key == KEY_CLUSTER_NODE  ? CATALOG_NODES
-           : key == KEY_CLUSTER_GPU ? CATALOG_GPUS
-                                    : CATALOG_MODELS;
+    return key == KEY_CLUSTER_NODE                                        ? CATALOG_NODES
+           : key == KEY_CLUSTER_GPU                                       ? CATALOG_GPUS
+           : key == KEY_CHECKPOINT_STORE || key == KEY_CHECKPOINT_STAGING ? CATALOG_STORES
+                                                                          : CATALOG_MODELS;
 }
 
 static char *of_name(const struct catalog *catalog, enum catalog_kind kind, const char *text) {

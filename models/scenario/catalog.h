@@ -4,12 +4,12 @@
 
 /*
  * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, engines,
- * fabrics, weight_sync, aliases, attention, kernels, training, trainers, lengths), each row with
- * its source. Several directories may be loaded; a later row replaces an earlier one of its name. A
- * name that no row has exactly is looked for without regard to case, spaces, '-', '_' and an owner
- * in front, then among the aliases; prices are matched exactly. The nearest known name is offered
- * when there is no match. columns.c has the columns of each file; units of the files become SI
- * here.
+ * fabrics, weight_sync, stores, aliases, attention, kernels, training, trainers, lengths), each row
+ * with its source. Several directories may be loaded; a later row replaces an earlier one of its
+ * name. A name that no row has exactly is looked for without regard to case, spaces, '-', '_' and
+ * an owner in front, then among the aliases; prices are matched exactly. The nearest known name is
+ * offered when there is no match. columns.c has the columns of each file; units of the files become
+ * SI here.
  */
 
 #include "models/cost/ledger.h"
@@ -17,6 +17,7 @@
 #include "models/hardware/cluster.h"
 #include "models/llm/architecture.h"
 #include "models/network/weight_sync.h"
+#include "models/reliability/store.h"
 #include "models/training/memory.h"
 
 #include <rlhfsim/diagnostics.h>
@@ -112,10 +113,10 @@ struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
 /* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv, engines.csv and, where there
- * are, fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, kernels.csv, training.csv,
- * trainers.csv, lengths.csv and memory.csv of `directory`; a user's may lack some (`complete`
- * false), but not all. All errors are reported, with the place of the cell: RLHFSIM_INVALID,
- * RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
+ * are, fabrics.csv, weight_sync.csv, stores.csv, aliases.csv, attention.csv, kernels.csv,
+ * training.csv, trainers.csv, lengths.csv and memory.csv of `directory`; a user's may lack some
+ * (`complete` false), but not all. All errors are reported, with the place of the cell:
+ * RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
 
@@ -161,6 +162,7 @@ enum catalog_kind {
     CATALOG_FABRICS,
     CATALOG_WEIGHT_SYNCS,
     CATALOG_ENGINES,
+    CATALOG_STORES,
     CATALOG_ALIASES,
     CATALOG_ATTENTION, /* rates of attention kernels by generation of GPUs */
     CATALOG_KERNELS,   /* "GPU/KERNEL"; catalog_kernels.h has what they are for */

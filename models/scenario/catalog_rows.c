@@ -285,6 +285,23 @@ static bool fill_sync(const struct column_row *row, struct rlhfsim_diagnostics *
                       row->place[SYNC_LOAD_GB_PER_S], diagnostics);
 }
 
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+static bool fill_store(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                       void *item) {
+    struct store *store = item;
+    const double *number = row->number;
+    (void)diagnostics;
+    *store = (struct store){
+        .write_bytes_per_s = known_or_zero(number[STORE_WRITE_GB_PER_S]) * GB,
+        .read_bytes_per_s = known_or_zero(number[STORE_READ_GB_PER_S]) * GB,
+        .client_write_bytes_per_s = known_or_zero(number[STORE_CLIENT_WRITE_GB_PER_S]) * GB,
+        .client_read_bytes_per_s = known_or_zero(number[STORE_CLIENT_READ_GB_PER_S]) * GB,
+        .latency_s = known_or_zero(number[STORE_LATENCY_MS]) * MILLI};
+    COPY(store->name, row->text[STORE_NAME]);
+    return true;
+}
+
 /* ---- frameworks ------------------------------------------------------------------------------ */
 
 static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
@@ -571,6 +588,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_FABRICS] = {sizeof(struct catalog_fabric), FABRIC_PROVENANCE, fill_fabric},
     [CATALOG_WEIGHT_SYNCS] = {sizeof(struct catalog_weight_sync), SYNC_PROVENANCE, fill_sync},
     [CATALOG_ENGINES] = {sizeof(struct catalog_engine), ENGINE_PROVENANCE, fill_engine},
+    [CATALOG_STORES] = {sizeof(struct store), STORE_PROVENANCE, fill_store},
     [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
     [CATALOG_ATTENTION] = {sizeof(struct catalog_attention_row), ATTENTION_PROVENANCE,
                            fill_attention},

@@ -36,7 +36,19 @@ static bool uses_host_link(const struct rlhfsim_scenario *scenario) {
 }
 
 static bool checkpoints(const struct rlhfsim_scenario *scenario) {
-    return scenario->checkpoint.every_steps > 0;
+    bool stored =
+        scenario->checkpoint.every_steps > 0 || scenario->checkpoint.load != SCENARIO_LOAD_NONE;
+    return stored && scenario->checkpoint.store.name[0] == '\0';
+}
+
+/* An asynchronous save goes over PCIe to host memory. */
+static bool copies_to_host(const struct rlhfsim_scenario *scenario) {
+    return scenario->checkpoint.every_steps > 0 && !scenario->checkpoint.staged_on_store &&
+           scenario->checkpoint.mode == SCENARIO_SAVE_ASYNCHRONOUS;
+}
+
+static bool moves_to_host(const struct rlhfsim_scenario *scenario) {
+    return uses_host_link(scenario) || copies_to_host(scenario);
 }
 
 static bool computes(const struct rlhfsim_scenario *scenario, enum hardware_precision precision) {
@@ -74,11 +86,11 @@ static const struct need gpu_needs[] = {{GPU_BF16_TFLOPS, NULL},
                                         {GPU_MEMORY_BANDWIDTH_GB_PER_S, NULL},
                                         {GPU_MEMORY_BANDWIDTH_MEASURED_GB_PER_S, NULL},
                                         {GPU_SCALEUP_GB_PER_S, several_gpus},
-                                        {GPU_HOST_BANDWIDTH_GB_PER_S, uses_host_link},
+                                        {GPU_HOST_BANDWIDTH_GB_PER_S, moves_to_host},
                                         {GPU_KERNEL_LAUNCH_US, NULL}};
 
 static const struct need node_needs[] = {
-    {NODE_HOST_MEMORY_GIB, offloads},        {NODE_NETWORK_GBIT_PER_S, several_nodes},
+    {NODE_HOST_MEMORY_GIB, moves_to_host},   {NODE_NETWORK_GBIT_PER_S, several_nodes},
     {NODE_SCALEUP_EFFICIENCY, several_gpus}, {NODE_NETWORK_EFFICIENCY, several_nodes},
     {NODE_SCALEUP_LATENCY_US, several_gpus}, {NODE_NETWORK_LATENCY_US, several_nodes},
     {NODE_COLLECTIVE_START_US, collectives}, {NODE_STORAGE_GB_PER_S, checkpoints}};

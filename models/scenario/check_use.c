@@ -130,6 +130,12 @@ static void check_companions(struct scenario_draft *draft) {
                     "no checkpoint is written");
     check_companion(draft, KEY_CHECKPOINT_STORE_BANDWIDTH, KEY_CHECKPOINT_EVERY_STEPS,
                     "no checkpoint is written");
+    if (draft->scenario->checkpoint.load == SCENARIO_LOAD_NONE) /* else it says how to load */
+        check_companion(draft, KEY_CHECKPOINT_LAYOUT, KEY_CHECKPOINT_EVERY_STEPS,
+                        "no checkpoint is written");
+    check_companion(draft, KEY_CHECKPOINT_MODE, KEY_CHECKPOINT_EVERY_STEPS,
+                    "no checkpoint is written");
+    check_companion(draft, KEY_DATASET_BYTES, KEY_CHECKPOINT_LOAD, "nothing is loaded");
     check_companion(draft, KEY_LOGGING_BYTES_PER_SAMPLE, KEY_LOGGING_SAMPLING_RATE,
                     "no sample is logged");
     if (draft->scenario->logging.sampling_rate > 0.0 &&

@@ -163,6 +163,15 @@ static const struct column sync_columns[SYNC_COLUMNS] = {
     {"points", INTEGER(0, 1e6)},
     {"uncertainty_percent", NUMBER(0, LARGE), UNIT("%")},
     ORIGIN};
+static const struct column store_columns[STORE_COLUMNS] = {
+    {"name", TEXT(47), ELSE("inline store")},
+    {"tier", TEXT(47), ELSE("file system")},
+    {"write_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"read_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"client_write_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"client_read_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"latency_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    ORIGIN};
 static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TEXT(31)},
                                                                    {"gpus", TEXT(255)},
                                                                    {"forward_share", ABOVE(0, 4)},
@@ -297,6 +306,7 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_WEIGHT_SYNCS] = {"weight_sync.csv", "weight sync", sync_columns, SYNC_COLUMNS},
     [CATALOG_LENGTHS] = {"lengths.csv", "length", length_columns, LENGTH_COLUMNS},
     [CATALOG_ENGINES] = {"engines.csv", "engine", engine_columns, ENGINE_COLUMNS},
+    [CATALOG_STORES] = {"stores.csv", "store", store_columns, STORE_COLUMNS},
     [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
     [CATALOG_ATTENTION] = {"attention.csv", "attention kernel", attention_columns,
                            ATTENTION_COLUMNS},
@@ -310,7 +320,7 @@ static const char *const provenances[] = {"measured", "interpolated", "extrapola
                                           NULL};
 /* In the order of enum catalog_kind; prices have no aliases. */
 static const char *const alias_kinds[] = {"gpu",    "node",        "model",  "price", "framework",
-                                          "fabric", "weight sync", "engine", NULL};
+                                          "fabric", "weight sync", "engine", "store", NULL};
 static const char *const booleans[] = {"no", "yes", NULL};
 
 const struct column *catalog_columns(enum catalog_kind kind, size_t *count) {

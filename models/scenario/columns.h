@@ -194,6 +194,20 @@ enum fabric_column {
     FABRIC_COLUMNS
 };
 
+enum store_column {
+    STORE_NAME,
+    STORE_TIER,
+    STORE_WRITE_GB_PER_S,
+    STORE_READ_GB_PER_S,
+    STORE_CLIENT_WRITE_GB_PER_S,
+    STORE_CLIENT_READ_GB_PER_S,
+    STORE_LATENCY_MS,
+    STORE_PROVENANCE,
+    STORE_SOURCE,
+    STORE_NOTES,
+    STORE_COLUMNS
+};
+
 enum sync_column {
     SYNC_NAME,
     SYNC_MECHANISM,

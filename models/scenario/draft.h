@@ -37,6 +37,7 @@ void scenario_resolve_cluster(struct scenario_draft *draft);
 void scenario_resolve_topology(struct scenario_draft *draft);  /* by the stage before */
 void scenario_resolve_attention(struct scenario_draft *draft); /* the kernel's rates on the GPU */
 void scenario_resolve_software(struct scenario_draft *draft);  /* the framework's family */
+void scenario_resolve_stores(struct scenario_draft *draft);    /* of checkpoints */
 void scenario_resolve_memory(struct scenario_draft *draft);    /* what software holds */
 void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL term */
 void scenario_resolve_lengths(struct scenario_draft *draft);

@@ -97,9 +97,10 @@ static bool holds_row(const char *key, size_t length, enum catalog_kind *kind) {
     enum scenario_key found = scenario_schema_find(path);
     if (found == KEY_COUNT || !scenario_schema_at(found)->row)
         return false;
-    *kind = found == KEY_CLUSTER_NODE  ? CATALOG_NODES
-            : found == KEY_CLUSTER_GPU ? CATALOG_GPUS
-                                       : CATALOG_MODELS;
+    *kind = found == KEY_CLUSTER_NODE                                          ? CATALOG_NODES
+            : found == KEY_CLUSTER_GPU                                         ? CATALOG_GPUS
+            : found == KEY_CHECKPOINT_STORE || found == KEY_CHECKPOINT_STAGING ? CATALOG_STORES
+                                                                               : CATALOG_MODELS;
     return true;
 }
 

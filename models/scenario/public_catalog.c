@@ -37,6 +37,7 @@ static const struct kind_row kinds[RLHFSIM_CATALOG_KINDS] = {
     [RLHFSIM_CATALOG_KEYS] = {"keys", CATALOG_KIND_COUNT},
     [RLHFSIM_CATALOG_FABRICS] = {"fabrics", CATALOG_FABRICS},
     [RLHFSIM_CATALOG_TOPOLOGIES] = {"topologies", CATALOG_KIND_COUNT},
+    [RLHFSIM_CATALOG_STORES] = {"stores", CATALOG_STORES},
     [RLHFSIM_CATALOG_WEIGHT_SYNCS] = {"weight-sync-rows", CATALOG_WEIGHT_SYNCS},
 };
 

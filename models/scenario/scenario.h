@@ -37,6 +37,9 @@ enum scenario_optimizer {
     SCENARIO_OPTIMIZER_ADAM_8BIT,
     SCENARIO_OPTIMIZER_SGD
 };
+enum scenario_save { SCENARIO_SAVE_SYNCHRONOUS, SCENARIO_SAVE_ASYNCHRONOUS };
+enum scenario_save_layout { SCENARIO_SAVE_SHARDED, SCENARIO_SAVE_GATHERED };
+enum scenario_load { SCENARIO_LOAD_NONE, SCENARIO_LOAD_WEIGHTS, SCENARIO_LOAD_CHECKPOINT };
 
 struct scenario_model {
     bool present;
@@ -130,6 +133,7 @@ struct rlhfsim_scenario {
     struct {
         int64_t prompts, pairs;
         int64_t epochs;
+        double bytes;        /* of its files; 0: too few to count */
         bool drop_last;      /* what does not fill a step is left out, each epoch */
         int64_t epoch_steps; /* steps of an epoch; 0 where `steps` is written: see steps.h */
     } dataset;
@@ -139,6 +143,13 @@ struct rlhfsim_scenario {
         int64_t keep;
         int64_t exported; /* checkpoints copied out of the region, billed as network traffic */
         double store_bandwidth_bytes_per_s; /* 0: only the nodes limit */
+        enum scenario_save mode;
+        enum scenario_save_layout layout;
+        enum scenario_load load;
+        struct store store;           /* resolved, what the two fields above say in it */
+        struct store staging;         /* with staged_on_store */
+        bool staged_on_store;         /* else in host memory */
+        const char *store_provenance; /* NULL: the node's */
     } checkpoint;
 
     struct {

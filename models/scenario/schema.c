@@ -53,6 +53,9 @@ static const char *const routing_choices[] = {"static", "least_loaded", NULL};
 static const char *const law_choices[] = {"fixed",     "lognormal", "gamma", "weibull",
                                           "histogram", "trace",     NULL};
 static const char *const drift_choices[] = {"none", "linear", "logistic", "table", NULL};
+static const char *const save_choices[] = {"synchronous", "asynchronous", NULL};
+static const char *const save_layout_choices[] = {"sharded", "gathered", NULL};
+static const char *const load_choices[] = {"none", "weights", "checkpoint", NULL};
 static const char *const plan_choices[] = {"on_demand", "spot", NULL};
 
 #define MODEL_KEYS(role, ROLE, what)                                                              \
@@ -458,6 +461,12 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                "step; by default what the framework does",
                                BOOLEAN, FIELD(dataset.drop_last)},
 
+    [KEY_DATASET_BYTES] =
+        {"dataset.bytes",
+         "size of the data set's files, which every node reads at the start, with "
+         "the weights (see checkpoint.load)",
+         QUANTITY(BASE_BYTES, 0, LARGE), FIELD(dataset.bytes)},
+
     [KEY_CHECKPOINT_EVERY_STEPS] = {"checkpoint.every_steps",
                                     "steps between two checkpoints; the last step of a run "
                                     "always saves, too, also where it comes first; 0 writes none",
@@ -471,10 +480,40 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                  INTEGER(0, VERY_MANY), .fallback = "0",
                                  FIELD(checkpoint.exported)},
     [KEY_CHECKPOINT_STORE_BANDWIDTH] = {"checkpoint.store_bandwidth",
-                                        "what the store takes from all nodes together; by default "
-                                        "only the nodes limit",
+                                        "what the store takes from all nodes together, where it is "
+                                        "less than checkpoint.store says; by default only the "
+                                        "nodes limit",
                                         QUANTITY(BASE_BYTE_RATE, 0, LARGE), .above = true,
                                         FIELD(checkpoint.store_bandwidth_bytes_per_s)},
+
+    [KEY_CHECKPOINT_STORE] = {"checkpoint.store",
+                              "where checkpoints are written to and what is loaded is read from: a "
+                              "row of stores.csv, or its columns; by default the nodes' "
+                              "storage_gb_per_s up to checkpoint.store_bandwidth, both ways",
+                              TEXT(47), .row = true},
+    [KEY_CHECKPOINT_MODE] =
+        {"checkpoint.mode",
+         "synchronous: the run waits until a checkpoint is written; "
+         "asynchronous: until it is copied (checkpoint.staging), and is written "
+         "in the background; the next save waits for the last",
+         CHOICE(save_choices), .fallback = "synchronous", FIELD(checkpoint.mode)},
+    [KEY_CHECKPOINT_LAYOUT] = {"checkpoint.layout",
+                               "sharded: every node writes and reads its part; gathered: rank 0 "
+                               "gets everything and writes alone, and reads alone and broadcasts",
+                               CHOICE(save_layout_choices), .fallback = "sharded",
+                               FIELD(checkpoint.layout)},
+    [KEY_CHECKPOINT_STAGING] =
+        {"checkpoint.staging",
+         "faster store that an asynchronous save waits for, such as the "
+         "nodes' disks: a row of stores.csv, or its columns; by default host "
+         "memory",
+         TEXT(47), .row = true},
+    [KEY_CHECKPOINT_LOAD] =
+        {"checkpoint.load",
+         "what is read before the first step, as a phase of its own: none; "
+         "weights of all models, by every node; or a checkpoint, each part once, "
+         "and the weights of models that are not trained",
+         CHOICE(load_choices), .fallback = "none", FIELD(checkpoint.load)},
 
     [KEY_LOGGING_BYTES_PER_SAMPLE] = {"logging.bytes_per_sample",
                                       "what one logged sample writes to the log service",

@@ -11,9 +11,19 @@
 
 #define FAULTS_PRINTED 50
 
-const char *const check_phases[] = {
-    "rollout",       "transition",   "reward",      "actor_logprob", "reference_logprob", "values",
-    "critic_update", "actor_update", "weight_sync", "checkpoint",    "validation",        NULL};
+const char *const check_phases[] = {"rollout",
+                                    "transition",
+                                    "reward",
+                                    "actor_logprob",
+                                    "reference_logprob",
+                                    "values",
+                                    "critic_update",
+                                    "actor_update",
+                                    "weight_sync",
+                                    "checkpoint",
+                                    "validation",
+                                    "load",
+                                    NULL};
 
 /* ---- helpers ---------------------------------------------------------------------------------*/
 

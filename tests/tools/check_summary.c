@@ -28,6 +28,7 @@ static const struct key {
     {"time.phases_s.weight_sync", FIGURE, FEASIBLE},
     {"time.phases_s.checkpoint", FIGURE, FEASIBLE},
     {"time.phases_s.validation", FIGURE, FEASIBLE},
+    {"time.phases_s.load", FIGURE, FEASIBLE},
     {"steps.rollout", COUNT, ALWAYS},
     {"steps.optimizer", COUNT, ALWAYS},
     {"throughput.tokens_per_s_per_gpu", FIGURE, FEASIBLE},

@@ -149,6 +149,13 @@ static struct phase_row *find_row(const struct phases *phases, int64_t step, con
     return NULL;
 }
 
+/* A checkpoint written in the background starts in its phase and ends after it. */
+static bool in_background(const struct phases *phases, int64_t step, const char *resource,
+                          const char *phase, int64_t start) {
+    return strcmp(resource, "store") == 0 && strcmp(phase, "checkpoint") == 0 &&
+           find_row(phases, step, phase, start, start) != NULL;
+}
+
 static struct span check_span(struct check *check, const struct check_table *table, size_t i,
                               const struct phases *phases) {
     int64_t start = check_nanoseconds(check, table, i, 0);
@@ -161,10 +168,10 @@ static struct span check_span(struct check *check, const struct check_table *tab
     if (check_number(check, table, i, 6) < 0.0 || check_number(check, table, i, 7) < 0.0)
         check_fault(check, "timeline.csv: row %zu: negative bytes or flops", i + 1);
     struct phase_row *row = find_row(phases, step, phase, start, end);
-    if (row == NULL)
+    if (row == NULL && !in_background(phases, step, check_cell(table, i, 3), phase, start))
         check_fault(check, "timeline.csv: row %zu is in no '%s' of step %lld in phases.csv", i + 1,
                     phase, (long long)step);
-    else if (gpu >= 0)
+    else if (row != NULL && gpu >= 0)
         row->gpu_ns += (double)(end - start);
     if (gpu >= check->gpus)
         check->gpus = gpu + 1;

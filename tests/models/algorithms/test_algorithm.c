@@ -10,8 +10,8 @@ START_TEST(phases_have_the_names_of_the_result_files) {
     static const char *const names[] = {"rollout",       "transition",        "reward",
                                         "actor_logprob", "reference_logprob", "values",
                                         "critic_update", "actor_update",      "weight_sync",
-                                        "checkpoint",    "validation"};
-    ck_assert_int_eq(ALGORITHM_PHASE_COUNT, 11);
+                                        "checkpoint",    "validation",        "load"};
+    ck_assert_int_eq(ALGORITHM_PHASE_COUNT, 12);
     for (int i = 0; i < ALGORITHM_PHASE_COUNT; i++)
         ck_assert_str_eq(algorithm_phase_name((enum algorithm_phase)i), names[i]);
     static const char *const roles[] = {"actor", "critic", "reward", "reference"};

@@ -158,6 +158,7 @@ static const char *const contract[] = {
     "time.phases_s.weight_sync",
     "time.phases_s.checkpoint",
     "time.phases_s.validation",
+    "time.phases_s.load",
     "steps.rollout",
     "steps.optimizer",
     "throughput.tokens_per_s_per_gpu",

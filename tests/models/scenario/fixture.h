@@ -139,6 +139,12 @@ static const char fixture_weight_sync[] =
     "buckets,ipc_bucket,2,0.5,10,,,,,5,20,measured,me,\n"
     "engine,checkpoint_engine,1,,50,2,3,0.25,,4,15,measured,me,\n";
 
+static const char fixture_stores[] =
+    "name,tier,write_gb_per_s,read_gb_per_s,client_write_gb_per_s,client_read_gb_per_s,latency_ms,"
+    "provenance,source,notes\n"
+    "shelf,file system,50,80,2,4,10,measured,me,\n"
+    "disks,disks of the nodes,,,20,,,measured,me,\n";
+
 static inline void fixture_write_catalog(void) {
     fixture_write("gpus.csv", fixture_gpus);
     fixture_write("nodes.csv", fixture_nodes);
@@ -159,10 +165,10 @@ static inline void fixture_open(struct fixture *fixture) {
 }
 
 static inline void fixture_close(struct fixture *fixture) {
-    static const char *const names[] = {"gpus.csv",        "nodes.csv",      "models.csv",
-                                        "prices.csv",      "frameworks.csv", "s.yaml",
-                                        "config.json",     "aliases.csv",    "fabrics.csv",
-                                        "weight_sync.csv", "attention.csv",  "engines.csv"};
+    static const char *const names[] = {
+        "gpus.csv",      "nodes.csv",   "models.csv",  "prices.csv",  "frameworks.csv",
+        "s.yaml",        "config.json", "aliases.csv", "fabrics.csv", "weight_sync.csv",
+        "attention.csv", "engines.csv", "stores.csv"};
     rlhfsim_scenario_free(fixture->scenario);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(names[i]);

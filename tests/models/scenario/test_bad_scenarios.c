@@ -6,6 +6,7 @@ static struct fixture fixture;
 
 static void setup(void) {
     fixture_open(&fixture);
+    fixture_write("stores.csv", fixture_stores);
 }
 
 static void teardown(void) {
@@ -64,7 +65,7 @@ static const struct bad_case cases[] = {
      "s.yaml:17:7: error: tags is 4, expected a mapping of names to texts"},
     {"algorithm:\n", "dataset: 100\nalgorithm:\n",
      "s.yaml:4:10: error: dataset is 100, expected a mapping with the keys prompts, pairs, epochs, "
-     "drop_last"},
+     "drop_last, bytes"},
     /* ranges: both limits */
     {"steps: 10", "steps: 10\nseed: 18446744073709551615",
      "s.yaml:4:7: error: seed is 18446744073709551615, expected a whole number from 0 to "
@@ -240,6 +241,21 @@ static const struct bad_case cases[] = {
      "out"},
     {"training:\n", "dataset: {epochs: 2}\ntraining:\n",
      "s.yaml:17:11: error: dataset.epochs is written, but dataset.prompts is not"},
+    {"training:\n", "checkpoint: {mode: asynchronous}\ntraining:\n",
+     "s.yaml:17:14: error: checkpoint.mode is written, but checkpoint.every_steps is not: no "
+     "checkpoint is written"},
+    {"training:\n", "checkpoint: {every_steps: 2, store: shelff}\ntraining:\n",
+     "s.yaml:17:37: error: checkpoint.store is 'shelff', which the catalog does not have; did you "
+     "mean 'shelf'?"},
+    {"training:\n", "checkpoint: {load: weights, store: disks}\ntraining:\n",
+     "s.yaml:17:36: error: store 'disks' has no read_gb_per_s and no client_read_gb_per_s, which "
+     "loading needs; write stores.csv of your own for it, or describe it in the scenario"},
+    {"training:\n", "checkpoint: {every_steps: 2, staging: shelf}\ntraining:\n",
+     "s.yaml:17:30: error: checkpoint.staging is written, but checkpoint.mode is synchronous, "
+     "which stages nothing"},
+    {"training:\n", "dataset: {bytes: 1 GB, prompts: 100}\ntraining:\n",
+     "s.yaml:17:11: error: dataset.bytes is written, but checkpoint.load is not: nothing is "
+     "loaded"},
     {"training:\n", "dataset: {drop_last: true}\ntraining:\n",
      "s.yaml:17:11: error: dataset.drop_last is written, but dataset.prompts is not"},
     {"training:\n", "dataset: {prompts: 100, drop_last: 1}\ntraining:\n",

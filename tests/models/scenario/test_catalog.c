@@ -203,11 +203,12 @@ START_TEST(test_folder_without_files) {
     ck_assert_int_eq(catalog_load(catalog, "mine", false, list), RLHFSIM_INVALID);
     fixture_collect(&fixture, list);
     remove_second_folder(NULL);
-    ck_assert_str_eq(fixture.errors,
-                     "mine: error: no catalog file here, expected gpus.csv, nodes.csv, models.csv, "
-                     "prices.csv, frameworks.csv, fabrics.csv, weight_sync.csv, engines.csv, "
-                     "aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv, "
-                     "lengths.csv or memory.csv\n");
+    ck_assert_str_eq(
+        fixture.errors,
+        "mine: error: no catalog file here, expected gpus.csv, nodes.csv, models.csv, "
+        "prices.csv, frameworks.csv, fabrics.csv, weight_sync.csv, engines.csv, "
+        "stores.csv, aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv, "
+        "lengths.csv or memory.csv\n");
 }
 END_TEST
 

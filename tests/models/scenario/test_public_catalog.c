@@ -18,6 +18,7 @@ static void setup(void) {
                                  "gpu,Old One,G80,me\n");
     fixture_write("fabrics.csv", fixture_fabrics);
     fixture_write("weight_sync.csv", fixture_weight_sync);
+    fixture_write("stores.csv", fixture_stores);
     fixture_write("lengths.csv", "name,what,model,requests,mean,cv,p50,p90,p99,max,limit,"
                                  "provenance,source,notes\n"
                                  "chat,response,,,211.1,,,424,,,,measured,a page,\n");

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_RELIABILITY_STORE_H
+#define MODELS_RELIABILITY_STORE_H
+
+/*
+ * What checkpoints, weights and data are written to and read from: a parallel file system, an
+ * object store, the disks of the nodes. All clients (nodes) share its bandwidth, each direction for
+ * itself, and each has a limit of its own:
+ *
+ *     t = latency + bytes / min(clients x limit of one, what the store takes)
+ *
+ * Disks of the nodes are a store without a shared limit. Transfers at the same time share max-min
+ * fairly. Left out: bursts on credits, caches, the time of each file beyond the latency, traffic of
+ * the store on the NICs of the collectives.
+ */
+
+#include <stddef.h>
+
+struct store {
+    char name[48];                   /* of stores.csv; "" for the node's figure */
+    double write_bytes_per_s;        /* from all clients together; 0: only they limit */
+    double read_bytes_per_s;         /* likewise */
+    double client_write_bytes_per_s; /* of one client; 0: only the store limits */
+    double client_read_bytes_per_s;  /* likewise */
+    double latency_s;                /* once a transfer: opening, creating, committing */
+};
+
+enum store_direction { STORE_WRITE, STORE_READ };
+
+/* Bytes/s of one client at its limit, and of all clients together; 0 where there is none. */
+double store_client_limit(const struct store *store, enum store_direction direction);
+double store_shared_limit(const struct store *store, enum store_direction direction);
+
+/* Bytes/s of a transfer alone on the store, above 0; `clients` is at least 1. */
+double store_rate(const struct store *store, enum store_direction direction, int clients);
+
+/* Seconds of a transfer alone on the store; 0 for no bytes. */
+double store_transfer_s(const struct store *store, enum store_direction direction, int clients,
+                        double bytes);
+
+struct store_transfer {
+    double bytes;
+    int clients; /* that take part, alike */
+};
+
+#define STORE_TRANSFERS 8
+
+/* Seconds until the last of some transfers (at most STORE_TRANSFERS) is over that start together;
+ * those of each in `finish_s` unless it is NULL. */
+double store_shared_s(const struct store *store, enum store_direction direction,
+                      const struct store_transfer *transfers, size_t count, double *finish_s);
+
+#endif
