@@ -27,8 +27,9 @@ static double surcharge_usd_per_hour(const struct cost_prices *prices,
                                      const struct cost_usage *usage) {
     double peak = usage->storage_peak_bytes > 0.0 ? usage->storage_peak_bytes
                                                   : usage->storage_byte_s / usage->duration_s;
-    return peak / GB * prices->storage_gb_month_usd / MONTH_HOURS +
-           usage->network_bytes / GB * prices->network_gb_usd / hours_of(usage);
+    double traffic_usd = usage->network_bytes / GB * prices->network_gb_usd +
+                         usage->zone_bytes / GB * prices->zone_gb_usd;
+    return peak / GB * prices->storage_gb_month_usd / MONTH_HOURS + traffic_usd / hours_of(usage);
 }
 
 static double formula_usd(const struct cost_prices *prices, const struct cost_usage *usage) {
@@ -52,7 +53,11 @@ void cost_ledger_fill(const struct cost_prices *prices, const struct cost_usage 
                                "GB", prices->network_gb_usd, prices->network_source);
     ledger->items[3] = item_of("logs", "ingested", usage->log_bytes / GB, "GB", prices->log_gb_usd,
                                prices->log_source);
-    ledger->count = COST_ITEMS;
+    ledger->count = 4;
+    if (usage->zones)
+        ledger->items[ledger->count++] =
+            item_of("zone_traffic", "traffic between zones", usage->zone_bytes / GB, "GB",
+                    prices->zone_gb_usd, prices->zone_source);
     ledger->total_usd = 0.0;
     for (size_t i = 0; i < ledger->count; i++) {
         ledger->items[i].start_s = 0.0;

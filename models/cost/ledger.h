@@ -9,6 +9,7 @@
  *     (node price x nodes + surcharge) x run time + log price x sampled volume
  *     surcharge = most stored at once x storage price / month + network price x traffic / run time
  *
+ * (traffic between zones at its own price) *
  * in US dollars an hour. The ledger charges what was stored while it was stored, the formula the
  * most that was stored all the time: they agree where storage does not change over the run, and the
  * formula is above by what it takes for the checkpoints to fill up otherwise. Left out: taxes,
@@ -24,7 +25,9 @@ struct cost_prices {
     double storage_gb_month_usd; /* GB = 1e9 bytes, month = 730 hours */
     double network_gb_usd;       /* traffic that leaves the region */
     double log_gb_usd;           /* ingested */
-    char node_source[192], storage_source[192], network_source[192], log_source[192];
+    double zone_gb_usd;          /* traffic from zone to zone */
+    char node_source[192], storage_source[192], network_source[192], log_source[192],
+        zone_source[192];
 };
 
 /* What the run used. */
@@ -35,11 +38,13 @@ struct cost_usage {
     double storage_peak_bytes; /* most stored at once; 0: the mean, storage_byte_s / duration_s */
     double network_bytes;      /* leaving the region */
     double log_bytes;          /* after sampling */
+    bool zones;                /* the cluster has several */
+    double zone_bytes;         /* from zone to zone */
 };
 
 struct cost_item {
     double start_s, end_s;
-    const char *item; /* "accelerators", "checkpoint_storage", "network", "logs" */
+    const char *item; /* "accelerators", "checkpoint_storage", "network", "logs", "zone_traffic" */
     const char
         *dimension; /* "node hours", "stored data", "traffic out of the region", "ingested" */
     double quantity;
@@ -49,7 +54,7 @@ struct cost_item {
     const char *source;
 };
 
-#define COST_ITEMS 4
+#define COST_ITEMS 5
 
 struct cost_ledger {
     struct cost_item items[COST_ITEMS];
@@ -58,7 +63,8 @@ struct cost_ledger {
     double formula_usd;
 };
 
-/* Fills the ledger: always all four items, each over the whole run, those that cost nothing too.
+/* Fills the ledger: always the same four items, each over the whole run, those that cost nothing
+ * too; and the traffic between zones where there are several.
  * `prices` must outlive it (items point to its sources). */
 void cost_ledger_fill(const struct cost_prices *prices, const struct cost_usage *usage,
                       struct cost_ledger *ledger);

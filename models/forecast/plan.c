@@ -226,6 +226,8 @@ static void plan_weight_sync(struct forecast_plan *plan) {
     };
     plan->sync_bytes = request.total_bytes / generation_plan_gpus(generation);
     plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);
+    plan->sync_zone_bytes = network_weight_sync_zone_bytes(framework->weight_sync,
+                                                           &framework->weight_sync_cost, &request);
 }
 
 void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan) {

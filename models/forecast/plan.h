@@ -11,8 +11,8 @@
  * and the phases take turns.
  */
 
-#include "models/forecast/storage.h"
 #include "models/generation/engine.h"
+#include "models/reliability/checkpoint.h"
 #include "models/scenario/scenario.h"
 #include "models/training/footprint.h"
 #include "models/training/step.h"
@@ -57,6 +57,15 @@ struct forecast_memory_state {
 /* Start-up and the steps of the algorithm, in the order they run, conditions resolved. */
 #define FORECAST_STEP_LIMIT 16
 
+/* What is read before the first step: one transfer a model, and the data set, fewer than
+ * STORE_TRANSFERS. */
+struct forecast_load {
+    struct store_transfer transfers[STORE_TRANSFERS];
+    size_t count;       /* 0: nothing is loaded */
+    double broadcast_s; /* after the last read; 0: every node reads for itself */
+    double zone_bytes;  /* of the broadcast, from zone to zone */
+};
+
 struct forecast_plan {
     const struct rlhfsim_scenario *scenario;
     int gpus;
@@ -76,6 +85,7 @@ struct forecast_plan {
 
     double sleep_s, wake_s; /* of the engine; the driver's work of a step is in the former */
     double sync_s, sync_bytes;
+    double sync_zone_bytes; /* of one sync, from zone to zone */
     struct checkpoint_plan checkpoint;
     struct forecast_load load;
 
@@ -90,6 +100,13 @@ struct forecast_plan {
 
 /* The scenario must outlive the plan. */
 void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan);
+
+/* Fills plan->checkpoint and plan->load (forecast/storage.c); called by forecast_plan_make. */
+void forecast_plan_storage(struct forecast_plan *plan);
+
+/* What is loaded: bytes read, and seconds until the last is there. */
+double forecast_load_bytes(const struct forecast_plan *plan);
+double forecast_load_s(const struct forecast_plan *plan);
 
 /* Fills plan->memory (forecast/footprint.c); called by forecast_plan_make. */
 void forecast_plan_memory(struct forecast_plan *plan);

@@ -30,6 +30,7 @@ struct forecast_measures {
     double storage_byte_s; /* checkpoints kept, integrated over the run */
     double stored_bytes;   /* at the end */
     int64_t saves;         /* checkpoints written */
+    double zone_bytes;     /* sent from zone to zone */
     uint64_t preemptions;
     uint64_t events;
 };

@@ -61,4 +61,8 @@ struct forecast_runner {
 /* Starts the phase's work; every path ends, at once or later, in phase_done. */
 enum sim_status runner_work_start(struct forecast_runner *runner);
 
+/* The same for a checkpoint and for what is loaded before the first step (storage.c). */
+enum sim_status runner_work_checkpoint(struct forecast_runner *runner);
+enum sim_status runner_work_load(struct forecast_runner *runner);
+
 #endif

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/forecast/storage.h"
+
+/*
+ * What a run writes to and reads from its store: checkpoints, and what it loads before the first
+ * step.
+ *
+ *     weights      every node reads the files of every model once (its GPUs share them), gathered:
+ *                  one node does, and sends them to all
+ *     checkpoint   trained models as they were saved, each byte once; the others' weights as above,
+ *                  as the frozen weights below adapters
+ *     data set     every node reads all of it
+ *
+ * All of that shares the store (sim/flow.h). Left out: unpacking and copying to the GPUs, which
+ * stream behind the reads; the engine's own reading of the weights (they are in the page cache).
+ */
 
 #include "models/forecast/runner.h"
+
 #include "models/network/collective.h"
+#include "models/network/zone_traffic.h"
 #include "models/training/footprint.h"
 #include "sim/contract.h"
 #include "sim/flow.h"
@@ -14,6 +29,12 @@
 
 static struct network_group everyone(const struct forecast_plan *plan) {
     return network_group_strided(&plan->scenario->cluster, plan->gpus, 1);
+}
+
+/* From zone to zone, of something that all GPUs take part in. */
+static double zone_bytes(const struct forecast_plan *plan, enum network_collective kind,
+                         double bytes) {
+    return plan->gpus * network_zone_bytes(&plan->scenario->cluster, kind, plan->gpus, 1, bytes);
 }
 
 /* Each GPU copies its part, or one all of it; on to a store as fast as that takes it. */
@@ -69,23 +90,27 @@ static void add_transfer(struct forecast_load *load, double bytes, int clients) 
         load->transfers[load->count++] = (struct store_transfer){bytes, clients};
 }
 
+/* From one node to all, where one reads. */
+static void add_broadcast(struct forecast_plan *plan, double bytes) {
+    const struct hardware_cluster *cluster = &plan->scenario->cluster;
+    if (plan->checkpoint.clients == cluster->nodes)
+        return;
+    plan->load.broadcast_s +=
+        network_collective_s(cluster, NETWORK_BROADCAST, everyone(plan), bytes);
+    plan->load.zone_bytes += zone_bytes(plan, NETWORK_BROADCAST, bytes);
+}
+
 static void load_weights(struct forecast_plan *plan, const struct training_plan *passes) {
-    const struct rlhfsim_scenario *scenario = plan->scenario;
     int readers = plan->checkpoint.clients;
     double bytes = training_element_bytes(passes) * training_parameters(passes);
     add_transfer(&plan->load, bytes * readers, readers);
-    if (readers < scenario->cluster.nodes)
-        plan->load.broadcast_s +=
-            network_collective_s(&scenario->cluster, NETWORK_BROADCAST, everyone(plan), bytes);
+    add_broadcast(plan, bytes);
 }
 
 static void load_checkpoint(struct forecast_plan *plan, const struct training_plan *passes) {
-    const struct rlhfsim_scenario *scenario = plan->scenario;
     double bytes = training_checkpoint_bytes(passes);
     add_transfer(&plan->load, bytes, plan->checkpoint.clients);
-    if (plan->checkpoint.clients < scenario->cluster.nodes)
-        plan->load.broadcast_s +=
-            network_collective_s(&scenario->cluster, NETWORK_BROADCAST, everyone(plan), bytes);
+    add_broadcast(plan, bytes);
 }
 
 static void plan_load(struct forecast_plan *plan) {
@@ -206,6 +231,9 @@ static enum sim_status save_asynchronously(struct forecast_runner *runner) {
 }
 
 enum sim_status runner_work_checkpoint(struct forecast_runner *runner) {
+    if (runner->plan->checkpoint.gather_s > 0.0)
+        runner->measures->zone_bytes +=
+            zone_bytes(runner->plan, NETWORK_GATHER, runner->plan->checkpoint.bytes);
     return runner->plan->checkpoint.asynchronous ? save_asynchronously(runner)
                                                  : save_synchronously(runner);
 }
@@ -274,6 +302,7 @@ enum sim_status runner_work_load(struct forecast_runner *runner) {
     if (shared > 0.0)
         status = sim_link_new(runner->sim, "store/read", shared, &link);
     runner->reads_running = (int)load->count;
+    runner->measures->zone_bytes += load->zone_bytes;
     for (size_t i = 0; i < load->count && status == SIM_OK; i++)
         status = start_read(runner, shared > 0.0 ? &link : NULL, &load->transfers[i]);
     return status;

@@ -15,6 +15,8 @@ void forecast_ledger(const struct forecast_plan *plan, const struct forecast_mea
         .network_bytes = (double)scenario->checkpoint.exported * plan->checkpoint.bytes,
         .log_bytes = measures->samples * scenario->logging.bytes_per_sample *
                      scenario->logging.sampling_rate,
+        .zones = scenario->cluster.zones.count > 1,
+        .zone_bytes = measures->zone_bytes,
     };
     cost_ledger_fill(&scenario->prices, &usage, ledger);
 }

@@ -120,6 +120,8 @@ static void segment_add(struct forecast_runner *runner, int rank,
     runner->segment.flops[rank] += cost->flops;
     runner->segment.bytes[rank] += cost->bytes;
     runner->measures->flops += cost->flops;
+    runner->measures->zone_bytes +=
+        cost->zone_bytes * (double)(runner->plan->gpus / runner->plan->dp);
 }
 
 static void segment_add_seconds(struct forecast_runner *runner, double seconds) {
@@ -219,7 +221,8 @@ static enum sim_status play(const struct training_plan *passes, const struct tra
 static void add_rank(struct forecast_runner *runner, const struct training_plan *passes, int rank,
                      const struct training_step *step, bool training) {
     const struct forecast_split *split = &runner->split;
-    struct training_cost cost = {.total_s = step->total_s, .bytes = step->bytes};
+    struct training_cost cost = {
+        .total_s = step->total_s, .bytes = step->bytes, .zone_bytes = step->zone_bytes};
     for (size_t k = 0; k < split->counts[rank]; k++)
         cost.flops +=
             pass_flops(passes, &split->batches[(size_t)rank * split->stride + k], training);
@@ -495,6 +498,7 @@ enum sim_status runner_work_start(struct forecast_runner *runner) {
     case ALGORITHM_WORK_UPDATE:
         return work_update(runner);
     case ALGORITHM_WORK_SYNC:
+        runner->measures->zone_bytes += plan->sync_zone_bytes;
         return work_everywhere(runner, plan->sync_s, plan->sync_bytes);
     }
     CONTRACT(false, "a kind of work without a case");

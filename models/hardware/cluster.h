@@ -85,12 +85,20 @@ struct hardware_topology {
     bool spread;                              /* neighbours are in different blocks */
 };
 
+/* Equal parts of the nodes, with a network of their own between them (network/zones.h). */
+struct hardware_zones {
+    int count;                    /* 0 and 1: one zone */
+    double bandwidth_bytes_per_s; /* that leaves a zone, one direction */
+    double latency_s;             /* of one crossing */
+};
+
 struct hardware_cluster {
     struct hardware_gpu gpu;
     struct hardware_node node;
     int nodes;
     int gpus_per_node; /* used ones; at most node.gpus */
     struct hardware_topology topology;
+    struct hardware_zones zones;
 };
 
 /* Multiplies what launches cost, of the plain roofline and of every law. */

@@ -77,10 +77,15 @@ struct network_lane network_lane_of(const struct hardware_cluster *cluster,
                                  .members = members,
                                  .domains = (group.ranks + members - 1) / members,
                                  .link = cluster->gpu.scaleup_bandwidth_bytes_per_s,
-                                 .nics = nic * members * or_one(group.ring_share),
+                                 .nics = nic * members *
+                                         fmin(or_one(group.ring_share), or_one(group.zone_share)),
                                  .nic = nic * or_one(group.ring_share),
                                  .exchange_nic = nic * or_one(group.exchange_share),
-                                 .across = group.ranks > members};
+                                 .across = group.ranks > members,
+                                 .zone_crossing = group.zone_crossing,
+                                 .zone_apart = group.zone_apart,
+                                 .zone_latency_s = cluster->zones.latency_s,
+                                 .zone_bytes_per_s = cluster->zones.bandwidth_bytes_per_s};
 }
 
 /* ---- ring ------------------------------------------------------------------------------------ */
@@ -89,7 +94,8 @@ struct network_lane network_lane_of(const struct hardware_cluster *cluster,
 static double steps_s(const struct network_lane *lane, int steps) {
     int between = lane->across ? (steps + lane->members - 1) / lane->members : 0;
     return between * (lane->across ? lane->node->network_latency_s : 0.0) +
-           (steps - between) * lane->node->scaleup_latency_s;
+           (steps - between) * lane->node->scaleup_latency_s +
+           steps * lane->zone_crossing * lane->zone_latency_s;
 }
 
 static double chunk_of(const struct network_lane *lane) {
@@ -124,7 +130,8 @@ static struct network_cost ring_cost(const struct network_lane *lane, enum netwo
 
 static bool tree_applies(const struct network_lane *lane, enum network_collective kind) {
     const struct hardware_fabric *network = &lane->node->network;
-    return kind == NETWORK_ALL_REDUCE && lane->across && network->tree > 0.0;
+    return kind == NETWORK_ALL_REDUCE && lane->across && network->tree > 0.0 &&
+           lane->zone_crossing <= 0.0;
 }
 
 /* Reduced bytes/s within a domain: in the switch, or round a ring. */
@@ -197,7 +204,7 @@ static double pairwise_start_s(const struct network_lane *lane, enum network_col
     double start = lane->node->collective_start_s;
     if (kind == NETWORK_ALL_TO_ALL && lane->node->scaleup.alltoall_start_s > 0.0)
         start = lane->node->scaleup.alltoall_start_s;
-    return start + steps_s(lane, 1);
+    return start + steps_s(lane, 1) + (lane->zone_apart > 0.0 ? lane->zone_latency_s : 0.0);
 }
 
 /* Within a domain the ring's share, or more where two cards have a bridge of their own. */
@@ -218,6 +225,9 @@ static struct network_cost gather_cost(const struct network_lane *lane, double b
     if (lane->across)
         seconds = fmax(seconds, part * (lane->ranks - lane->members) /
                                     (lane->nic * lane->node->network_efficiency));
+    if (lane->zone_apart > 0.0)
+        seconds =
+            fmax(seconds, part * (lane->ranks - 1.0) * lane->zone_apart / lane->zone_bytes_per_s);
     return (struct network_cost){pairwise_start_s(lane, NETWORK_GATHER), seconds, chunk_of(lane)};
 }
 

@@ -2,7 +2,10 @@
 #include "models/network/group.h"
 
 #include "models/network/topology.h"
+#include "models/network/zones.h"
 #include "sim/contract.h"
+
+#include <math.h>
 
 static int minimum(int a, int b) {
     return a < b ? a : b;
@@ -33,6 +36,20 @@ static int members_from(int domain, int ranks, int stride, int first) {
     return (beyond < ranks ? (int)beyond : ranks) - first;
 }
 
+/* Where zones leave less than the topology does. */
+static void cross_zones(const struct hardware_cluster *cluster, int stride,
+                        struct network_group *group) {
+    if (network_zones(cluster) == 1)
+        return;
+    int ranks = group->ranks, members = group->ranks_per_node;
+    group->zone_crossing = network_zones_crossing(cluster, ranks, stride);
+    group->zone_apart = network_zones_apart(cluster, ranks, stride);
+    group->zone_share = network_zones_ring_share(cluster, group->zone_crossing, members);
+    group->exchange_share =
+        fmin(group->exchange_share,
+             network_zones_exchange_share(cluster, ranks, members, group->zone_apart));
+}
+
 /* Members fall into domains in a pattern that repeats; only its first run and the last domain,
  * which may be cut short, have to be counted. */
 struct network_group network_group_strided(const struct hardware_cluster *cluster, int ranks,
@@ -47,11 +64,13 @@ struct network_group network_group_strided(const struct hardware_cluster *cluste
         members = members_from(domain, ranks, stride, first);
         fewest = minimum(fewest, members);
     }
-    return (struct network_group){
+    struct network_group group = {
         .ranks = ranks,
         .ranks_per_node = fewest,
         .ring_share = network_topology_ring_share(cluster, ranks, stride, fewest),
         .exchange_share = network_topology_exchange_share(cluster, ranks, stride, fewest)};
+    cross_zones(cluster, stride, &group);
+    return group;
 }
 
 double network_bus_factor(enum network_collective kind, int ranks) {

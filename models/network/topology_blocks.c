@@ -32,7 +32,9 @@ static int block_of(const struct hardware_cluster *cluster, int gpu) {
 }
 
 /* Groups tile the GPUs: `stride` of them side by side fill ranks x stride. */
-double network_blocks_crossing(const struct hardware_cluster *cluster, int ranks, int stride) {
+double network_crossing(const struct hardware_cluster *cluster,
+                        int (*part_of)(const struct hardware_cluster *cluster, int gpu), int ranks,
+                        int stride) {
     int gpus = hardware_cluster_gpus(cluster);
     long long tile = (long long)ranks * stride;
     int crossing = 0, counted = 0;
@@ -43,9 +45,13 @@ double network_blocks_crossing(const struct hardware_cluster *cluster, int ranks
         if (next >= gpus || gpu - in_tile + tile > gpus)
             continue; /* a tile that the cluster cuts off */
         counted++;
-        crossing += block_of(cluster, gpu) != block_of(cluster, (int)next) ? 1 : 0;
+        crossing += part_of(cluster, gpu) != part_of(cluster, (int)next) ? 1 : 0;
     }
     return counted == 0 ? 0.0 : (double)crossing / counted;
+}
+
+double network_blocks_crossing(const struct hardware_cluster *cluster, int ranks, int stride) {
+    return network_crossing(cluster, block_of, ranks, stride);
 }
 
 /* Units that a block's uplinks carry, for each of its GPUs. */

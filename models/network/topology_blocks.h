@@ -9,7 +9,11 @@
 /* Blocks that the cluster's nodes fill. */
 int network_blocks(const struct hardware_cluster *cluster);
 
-/* Of all members' sendings to the next of their group: the part that leaves a block. */
+/* Of all members' sendings to the next of their group: the part that leaves where they are (the
+ * number that `part_of` gives), or a block. */
+double network_crossing(const struct hardware_cluster *cluster,
+                        int (*part_of)(const struct hardware_cluster *cluster, int gpu), int ranks,
+                        int stride);
 double network_blocks_crossing(const struct hardware_cluster *cluster, int ranks, int stride);
 
 /* Shares where a block's uplinks carry 1 / oversubscription of its NICs. */

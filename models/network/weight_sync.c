@@ -35,6 +35,8 @@
 #include "models/network/weight_sync.h"
 
 #include "models/network/collective.h"
+#include "models/network/zone_traffic.h"
+#include "models/network/zones.h"
 #include "sim/contract.h"
 
 #include <math.h>
@@ -62,7 +64,29 @@ static double gather_s(const struct network_weight_sync_request *request, double
 static double one_link(const struct network_weight_sync_request *request) {
     const struct hardware_cluster *cluster = request->cluster;
     struct network_group pair = {.ranks = 2, .ranks_per_node = cluster->nodes > 1 ? 1 : 2};
-    return network_ring_bandwidth(cluster, pair);
+    double link = network_ring_bandwidth(cluster, pair);
+    return network_zones(cluster) > 1 ? fmin(link, cluster->zones.bandwidth_bytes_per_s) : link;
+}
+
+/* Ranks of one engine replica. */
+static int engine_ranks(const struct network_weight_sync_request *request) {
+    return request->engine_ranks > 0 ? request->engine_ranks : request->trainer_ranks;
+}
+
+/* What replicas read from shards in other zones: a shard of a copy that is spread over zones is
+ * elsewhere with the probability that two of its ranks are apart, one's own rank among them. */
+static double fetched_bytes(const struct network_weight_sync_request *request) {
+    int gpus = hardware_cluster_gpus(request->cluster), ranks = request->trainer_ranks;
+    double apart = network_zones_apart(request->cluster, ranks, 1) * (ranks - 1.0) / ranks;
+    return (double)(gpus / engine_ranks(request)) * request->total_bytes * apart;
+}
+
+/* The zones' links carry that together. */
+static double fetch_s(const struct network_weight_sync_request *request) {
+    int zones = network_zones(request->cluster);
+    return zones == 1
+               ? 0.0
+               : fetched_bytes(request) / (zones * request->cluster->zones.bandwidth_bytes_per_s);
 }
 
 /* All NICs of a node, or NVLink within one. */
@@ -96,9 +120,9 @@ static double gather_broadcast_s(const struct network_weight_sync_cost *cost,
 
 static double shard_to_shard_s(const struct network_weight_sync_cost *cost,
                                const struct network_weight_sync_request *request) {
-    int ranks = request->engine_ranks > 0 ? request->engine_ranks : request->trainer_ranks;
-    double share = request->total_bytes / ranks;
-    return software_s(cost, request) + share / one_link(request) + load_s(cost, share);
+    double share = request->total_bytes / engine_ranks(request);
+    return software_s(cost, request) + fmax(share / one_link(request), fetch_s(request)) +
+           load_s(cost, share);
 }
 
 /* Its three stages work on different buckets at a time: the slowest decides. */
@@ -113,7 +137,7 @@ static double checkpoint_engine_s(const struct network_weight_sync_cost *cost,
 
 static double peer_to_peer_s(const struct network_weight_sync_cost *cost,
                              const struct network_weight_sync_request *request) {
-    double wire = request->total_bytes / all_links(request);
+    double wire = fmax(request->total_bytes / all_links(request), fetch_s(request));
     return software_s(cost, request) + fmax(wire, load_s(cost, request->total_bytes));
 }
 
@@ -131,22 +155,22 @@ static double metadata_s(const struct network_weight_sync_cost *cost,
 
 static const struct network_weight_sync_type types[] = {
     {"in_place", "trainer and engine share the tensors: one gather of the shards", false, false,
-     in_place_s},
+     NETWORK_SYNC_GATHERS, in_place_s},
     {"ipc_bucket", "all ranks gather buckets, the engine on the same GPU loads them by CUDA IPC",
-     false, true, ipc_bucket_s},
+     false, true, NETWORK_SYNC_GATHERS, ipc_bucket_s},
     {"gather_broadcast", "rank 0 gathers and broadcasts to the engines over its own link", false,
-     true, gather_broadcast_s},
+     true, NETWORK_SYNC_GATHERS | NETWORK_SYNC_BROADCASTS, gather_broadcast_s},
     {"adapters_only", "LoRA adapters are gathered and loaded, the base stays", true, true,
-     ipc_bucket_s},
+     NETWORK_SYNC_GATHERS, ipc_bucket_s},
     {"shard_to_shard", "every engine GPU fetches its own shard from the trainer's", false, true,
-     shard_to_shard_s},
+     NETWORK_SYNC_FETCHES, shard_to_shard_s},
     {"checkpoint_engine", "from host memory up on all GPUs, then a broadcast to all", false, true,
-     checkpoint_engine_s},
+     NETWORK_SYNC_BROADCASTS, checkpoint_engine_s},
     {"peer_to_peer", "engines read from the trainer's nodes over all NICs", false, true,
-     peer_to_peer_s},
+     NETWORK_SYNC_FETCHES, peer_to_peer_s},
     {"delta", "only changed values, with their positions, are gathered and broadcast", false, true,
-     delta_s},
-    {"metadata", "names and shapes are exchanged, no weight moves", false, false, metadata_s},
+     NETWORK_SYNC_GATHERS | NETWORK_SYNC_BROADCASTS, delta_s},
+    {"metadata", "names and shapes are exchanged, no weight moves", false, false, 0, metadata_s},
 };
 
 #define TYPES (sizeof(types) / sizeof(*types))
@@ -160,4 +184,31 @@ const struct network_weight_sync_type *network_weight_sync_find(const char *name
         if (strcmp(types[i].name, name) == 0)
             return &types[i];
     return NULL;
+}
+
+/* What a delta moves of it. */
+static double moved_bytes(const struct network_weight_sync_type *type,
+                          const struct network_weight_sync_cost *cost,
+                          const struct network_weight_sync_request *request) {
+    return type->duration_s == delta_s
+               ? DELTA_GROWTH * cost->changed_fraction * request->total_bytes
+               : request->total_bytes;
+}
+
+double network_weight_sync_zone_bytes(const struct network_weight_sync_type *type,
+                                      const struct network_weight_sync_cost *cost,
+                                      const struct network_weight_sync_request *request) {
+    const struct hardware_cluster *cluster = request->cluster;
+    int gpus = hardware_cluster_gpus(cluster), zones = network_zones(cluster);
+    double bytes = moved_bytes(type, cost, request), sum = 0.0;
+    if (zones == 1)
+        return 0.0;
+    if ((type->moves & NETWORK_SYNC_GATHERS) != 0)
+        sum += gpus *
+               network_zone_bytes(cluster, NETWORK_ALL_GATHER, request->trainer_ranks, 1, bytes);
+    if ((type->moves & NETWORK_SYNC_BROADCASTS) != 0)
+        sum += (zones - 1.0) * bytes;
+    if ((type->moves & NETWORK_SYNC_FETCHES) != 0)
+        sum += fetched_bytes(request);
+    return sum;
 }

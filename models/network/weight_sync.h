@@ -47,15 +47,28 @@ struct network_weight_sync_request {
     int engine_ranks;   /* GPUs of one engine replica; 0: as trainer_ranks */
 };
 
+/* Who sends what to whom, for the bytes that cross zones. */
+enum {
+    NETWORK_SYNC_GATHERS = 1,    /* the trainer's shards to all of its ranks */
+    NETWORK_SYNC_BROADCASTS = 2, /* one copy from member to member over the cluster */
+    NETWORK_SYNC_FETCHES = 4     /* every engine replica from all shards of the trainer */
+};
+
 struct network_weight_sync_type {
     const char *name;
     const char *meaning;
-    bool adapters; /* moves LoRA adapters only */
-    bool loads;    /* needs a load bandwidth */
+    bool adapters;  /* moves LoRA adapters only */
+    bool loads;     /* needs a load bandwidth */
+    unsigned moves; /* of the enum above */
     /* Seconds of one sync; pure. */
     double (*duration_s)(const struct network_weight_sync_cost *cost,
                          const struct network_weight_sync_request *request);
 };
+
+/* Bytes that one sync sends from zone to zone in all; 0 in one zone. */
+double network_weight_sync_zone_bytes(const struct network_weight_sync_type *type,
+                                      const struct network_weight_sync_cost *cost,
+                                      const struct network_weight_sync_request *request);
 
 /* NULL past the last one / when there is none of that name. */
 const struct network_weight_sync_type *network_weight_sync_at(unsigned index);

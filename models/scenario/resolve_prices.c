@@ -104,6 +104,18 @@ static void missing_price(struct scenario_draft *draft, struct place_of_rent whe
                    draft->values.at[KEY_PRICES_PLAN].integer == 1 ? "spot" : "on_demand");
 }
 
+/* Traffic between zones costs what leaves the region, where nothing else is said. */
+static void resolve_zones(struct scenario_draft *draft) {
+    struct cost_prices *prices = &draft->scenario->prices;
+    if (scenario_given(draft, KEY_CLUSTER_ZONES_USD_PER_GB)) {
+        (void)snprintf(prices->zone_source, sizeof prices->zone_source,
+                       "cluster.zones.usd_per_gb of the scenario");
+        return;
+    }
+    prices->zone_gb_usd = prices->network_gb_usd;
+    memcpy(prices->zone_source, prices->network_source, sizeof prices->zone_source);
+}
+
 static void resolve_node(struct scenario_draft *draft, struct place_of_rent where,
                          const char *instance) {
     struct cost_prices *prices = &draft->scenario->prices;
@@ -144,6 +156,7 @@ void scenario_resolve_prices(struct scenario_draft *draft) {
                     sizeof prices->storage_source);
     resolve_service(draft, where, &network, &prices->network_gb_usd, prices->network_source,
                     sizeof prices->network_source);
+    resolve_zones(draft);
     resolve_service(draft, where, &logs, &prices->log_gb_usd, prices->log_source,
                     sizeof prices->log_source);
 }

@@ -165,6 +165,24 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_CLUSTER_GPUS_PER_NODE] = {"cluster.gpus_per_node",
                                    "GPUs used in each node; by default all it has",
                                    INTEGER(1, 1024), FIELD(cluster.gpus_per_node)},
+    [KEY_CLUSTER_ZONES_COUNT] = {"cluster.zones.count",
+                                 "zones or regions that the nodes are in, equally many in each and "
+                                 "in their order",
+                                 INTEGER(1, 64), .fallback = "1", FIELD(cluster.zones.count)},
+    [KEY_CLUSTER_ZONES_BANDWIDTH] = {"cluster.zones.bandwidth",
+                                     "what leaves a zone to all others, one direction; required by "
+                                     "several zones",
+                                     QUANTITY(BASE_BYTE_RATE, 0, LARGE), .above = true,
+                                     FIELD(cluster.zones.bandwidth_bytes_per_s)},
+    [KEY_CLUSTER_ZONES_LATENCY] = {"cluster.zones.latency",
+                                   "what a step from one zone to another takes beyond one between "
+                                   "nodes",
+                                   QUANTITY(BASE_TIME, 0, 10), .fallback = "0 s",
+                                   FIELD(cluster.zones.latency_s)},
+    [KEY_CLUSTER_ZONES_USD_PER_GB] = {"cluster.zones.usd_per_gb",
+                                      "price of 1 GB from one zone to another; by default that of "
+                                      "prices.network_usd_per_gb or of the catalog",
+                                      NUMBER(0, LARGE), FIELD(prices.zone_gb_usd)},
     [KEY_CLUSTER_TOPOLOGY_KIND] = {"cluster.topology.kind",
                                    "what lies between the nodes: a name that `rlhfsim catalog "
                                    "topologies` has",

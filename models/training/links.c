@@ -18,6 +18,8 @@
 
 #include "models/training/links.h"
 
+#include "models/network/zone_traffic.h"
+#include "models/network/zones.h"
 #include "models/training/chunk.h"
 
 #include <math.h>
@@ -131,6 +133,37 @@ double training_send_bytes(const struct training_plan *plan, const struct llm_ba
     return activation_bytes(plan, batch) / (double)plan->tp;
 }
 
+/* GPUs of a stage whose successors are in another zone. */
+static int crossing_gpus(const struct training_plan *plan, int stage) {
+    int gpus = plan->tp * plan->cp * plan->dp, next = (stage + 1) % plan->pp, crossing = 0;
+    if (network_zones(plan->cluster) == 1 || next == stage)
+        return 0;
+    for (int gpu = 0; gpu < gpus; gpu++)
+        crossing += network_zone_of(plan->cluster, stage * gpus + gpu) !=
+                    network_zone_of(plan->cluster, next * gpus + gpu);
+    return crossing;
+}
+
+/* All of a stage send at the same time; those that leave the zone share its link. */
+static void cross_zones(const struct training_plan *plan, int stage, struct network_group *pair) {
+    const struct hardware_cluster *cluster = plan->cluster;
+    int crossing = crossing_gpus(plan, stage);
+    if (crossing == 0)
+        return;
+    double part = cluster->node.network_bandwidth_bytes_per_s * cluster->node.network_efficiency /
+                  cluster->gpus_per_node;
+    pair->zone_crossing = 1.0;
+    pair->zone_share = fmin(1.0, cluster->zones.bandwidth_bytes_per_s / (crossing * part));
+}
+
+double training_send_zone_bytes(const struct training_plan *plan, const struct llm_batch *batch,
+                                int stage) {
+    int crossing = crossing_gpus(plan, stage);
+    return crossing == 0
+               ? 0.0
+               : training_send_bytes(plan, batch) * crossing / hardware_cluster_gpus(plan->cluster);
+}
+
 double training_send_s(const struct training_plan *plan, const struct llm_batch *batch, int stage) {
     int gpus = plan->tp * plan->cp * plan->dp, node = plan->cluster->gpus_per_node;
     int next = (stage + 1) % plan->pp;
@@ -138,6 +171,7 @@ double training_send_s(const struct training_plan *plan, const struct llm_batch 
     if (next == stage)
         return 0.0;
     struct network_group pair = {.ranks = 2, .ranks_per_node = inside ? 2 : 1};
+    cross_zones(plan, stage, &pair);
     return network_collective_s(plan->cluster, NETWORK_BROADCAST, pair,
                                 training_send_bytes(plan, batch));
 }
@@ -213,6 +247,29 @@ static double reduce_part_bytes(const struct training_plan *plan, struct copies 
     return (ring_share(copies.sharing) + across) * bytes;
 }
 
+static double gather_part_zone_bytes(const struct training_plan *plan, struct copies copies,
+                                     double bytes) {
+    return network_zone_bytes(plan->cluster, NETWORK_ALL_GATHER, copies.sharing, copies.stride,
+                              bytes);
+}
+
+static double reduce_part_zone_bytes(const struct training_plan *plan, struct copies copies,
+                                     double bytes) {
+    const struct hardware_cluster *cluster = plan->cluster;
+    if (plan->zero_stage == 0)
+        return network_zone_bytes(cluster, NETWORK_ALL_REDUCE, copies.ranks, copies.stride, bytes);
+    double scatter =
+        network_zone_bytes(cluster, NETWORK_REDUCE_SCATTER, copies.sharing, copies.stride, bytes);
+    return scatter + network_zone_bytes(cluster, NETWORK_ALL_REDUCE, copies.ranks / copies.sharing,
+                                        copies.stride * copies.sharing,
+                                        bytes / (double)copies.sharing);
+}
+
+static double gather_parts_zone_bytes(const struct training_plan *plan, struct parts parts) {
+    return gather_part_zone_bytes(plan, copies_of(plan, false), parts.dense) +
+           gather_part_zone_bytes(plan, copies_of(plan, true), parts.expert);
+}
+
 static double gather_parts_s(const struct training_plan *plan, struct parts parts) {
     return gather_part_s(plan, copies_of(plan, false), parts.dense) +
            gather_part_s(plan, copies_of(plan, true), parts.expert);
@@ -284,4 +341,20 @@ double training_reduce_bytes(const struct training_plan *plan,
     struct parts parts = reduced_of(plan, segment);
     return reduce_part_bytes(plan, copies_of(plan, false), parts.dense) +
            reduce_part_bytes(plan, copies_of(plan, true), parts.expert);
+}
+
+double training_gather_zone_bytes(const struct training_plan *plan,
+                                  const struct training_segment *segment) {
+    return gather_parts_zone_bytes(plan, weights_of(plan, segment));
+}
+
+double training_reduce_zone_bytes(const struct training_plan *plan,
+                                  const struct training_segment *segment) {
+    struct parts parts = reduced_of(plan, segment);
+    return reduce_part_zone_bytes(plan, copies_of(plan, false), parts.dense) +
+           reduce_part_zone_bytes(plan, copies_of(plan, true), parts.expert);
+}
+
+double training_renew_zone_bytes(const struct training_plan *plan, int stage) {
+    return gather_parts_zone_bytes(plan, renewed(plan, stage));
 }

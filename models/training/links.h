@@ -49,6 +49,10 @@ double training_expert_copies(const struct training_plan *plan);
 double training_send_s(const struct training_plan *plan, const struct llm_batch *batch, int stage);
 double training_send_bytes(const struct training_plan *plan, const struct llm_batch *batch);
 
+/* Bytes of it that cross zones, a GPU of the plan in the mean. */
+double training_send_zone_bytes(const struct training_plan *plan, const struct llm_batch *batch,
+                                int stage);
+
 /* ---- weights and gradients ------------------------------------------------------------------- */
 
 /* Of one block of a segment: gathering its weights over those that share a copy; reducing its
@@ -69,5 +73,13 @@ double training_renew_s(const struct training_plan *plan, int stage);
 double training_renew_bytes(const struct training_plan *plan, int stage);
 double training_renew_block_s(const struct training_plan *plan,
                               const struct training_segment *segment);
+
+/* Bytes of these that cross zones, a GPU in the mean; 0 in one zone. Activations of tensor,
+ * context and expert parallel groups stay within a zone (scenario_check_zones). */
+double training_gather_zone_bytes(const struct training_plan *plan,
+                                  const struct training_segment *segment);
+double training_reduce_zone_bytes(const struct training_plan *plan,
+                                  const struct training_segment *segment);
+double training_renew_zone_bytes(const struct training_plan *plan, int stage);
 
 #endif

@@ -71,6 +71,9 @@ void training_optimizer(const struct training_plan *plan, struct training_cost *
         if (other.total_s > cost->total_s)
             *cost = other;
     }
+    cost->zone_bytes = 0.0; /* of all stages */
+    for (int stage = 0; stage < plan->pp && training_renews(plan); stage++)
+        cost->zone_bytes += training_renew_zone_bytes(plan, stage) / (double)plan->pp;
     training_cost_scale(plan, cost);
 }
 

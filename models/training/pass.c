@@ -172,6 +172,7 @@ static void make_forward(const struct training_plan *plan, const struct llm_batc
     if (shards_weights(plan)) {
         forward->gather_s = training_gather_s(plan, segment);
         forward->gather_bytes = training_gather_bytes(plan, segment);
+        forward->gather_zone_bytes = training_gather_zone_bytes(plan, segment);
     }
 }
 
@@ -180,15 +181,18 @@ static void make_backward(const struct training_plan *plan, const struct llm_bat
                           const struct training_block *block,
                           const struct training_direction *forward,
                           struct training_direction *backward) {
-    *backward = (struct training_direction){.compute_s = block->backward_s + block->recompute_s,
-                                            .reduce_s = training_reduce_s(plan, segment),
-                                            .reduce_bytes = training_reduce_bytes(plan, segment)};
+    *backward =
+        (struct training_direction){.compute_s = block->backward_s + block->recompute_s,
+                                    .reduce_s = training_reduce_s(plan, segment),
+                                    .reduce_bytes = training_reduce_bytes(plan, segment),
+                                    .reduce_zone_bytes = training_reduce_zone_bytes(plan, segment)};
     add_waits(plan, batch, segment, block, true, backward);
     add_waits_again(plan, batch, segment, block, backward);
     if (!plan->reshard_after_forward)
         return;
     backward->gather_s = forward->gather_s;
     backward->gather_bytes = forward->gather_bytes;
+    backward->gather_zone_bytes = forward->gather_zone_bytes;
 }
 
 void training_pass_make(const struct training_plan *plan, const struct llm_batch *batch,
@@ -241,6 +245,8 @@ static void chain_add(const struct training_plan *plan, const struct training_di
     cost->exposed.expert_s += n * direction->expert_s;
     double data = direction->gather_bytes + (reduce ? direction->reduce_bytes : 0.0);
     cost->data_bytes += n * data;
+    cost->zone_bytes +=
+        n * (direction->gather_zone_bytes + (reduce ? direction->reduce_zone_bytes : 0.0));
     cost->bytes += n * (direction->bytes + data);
     if (!plan->prefetch) { /* gathered when it is needed */
         stage.compute_s += stage.gather_s;

@@ -47,6 +47,7 @@ struct training_cost {
     double hardware_flops; /* with recomputation */
     double bytes;          /* sent through the network by each GPU */
     double data_bytes;     /* of these, weights and gradients */
+    double zone_bytes;     /* of all, from zone to zone */
 };
 
 /* ---- the whole model on one stage (pp = 1) --------------------------------------------------- */
@@ -80,6 +81,7 @@ struct training_direction {
     double reduce_s;   /* of its gradients after it */
     double bytes;      /* sent for tensor, context and expert parallelism */
     double gather_bytes, reduce_bytes;
+    double gather_zone_bytes, reduce_zone_bytes; /* of these, from zone to zone */
 };
 
 struct training_pass {

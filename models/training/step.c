@@ -52,6 +52,7 @@ struct table {
     struct training_cost *stages; /* sums of what each stage does */
     double *stage_s;              /* seconds of that */
     double sent_bytes;            /* between stages, of all of them */
+    double sent_zone_bytes;       /* of these, from zone to zone, a GPU of the plan */
     struct llm_batch batch;       /* what `chunks` were costed for */
     bool costed;
 };
@@ -73,7 +74,8 @@ static void cost_later_forward(const struct training_pass *pass, struct chunk *c
     if (!keeps_weights(pass->plan))
         return;
     for (int i = 0; i < kept.count; i++)
-        kept.forward[i].gather_s = kept.forward[i].gather_bytes = 0.0;
+        kept.forward[i].gather_s = kept.forward[i].gather_bytes = 0.0,
+        kept.forward[i].gather_zone_bytes = 0.0;
     chunk->later = (struct training_cost){0};
     training_pass_forward(&kept, chunk->blocks, &chunk->later);
 }
@@ -116,6 +118,7 @@ static void add_cost(struct training_cost *sum, const struct training_cost *cost
     sum->exposed.offload_s += cost->exposed.offload_s;
     sum->bytes += cost->bytes;
     sum->data_bytes += cost->data_bytes;
+    sum->zone_bytes += cost->zone_bytes;
 }
 
 static void lay_pieces(const struct training_plan *plan, const struct training_pass *pass,
@@ -149,6 +152,7 @@ static void lay_backward(struct table *table, size_t place, int stage, bool last
     double bytes = chunk->reducing.data_bytes - chunk->backward.data_bytes;
     table->stages[stage].bytes += bytes;
     table->stages[stage].data_bytes += bytes;
+    table->stages[stage].zone_bytes += chunk->reducing.zone_bytes - chunk->backward.zone_bytes;
 }
 
 /* Micro-batch `m` of the rank in place `at` of the schedule. */
@@ -166,6 +170,9 @@ static void lay_microbatch(struct table *table, const struct llm_batch *batch, s
         const struct chunk *chunk = &table->chunks[c];
         lay_forward(table, place, stage, first ? &chunk->forward : &chunk->later);
         table->send_s[place] = training_send_s(plan, batch, stage);
+        if (c + 1 < table->chunk_count)
+            table->sent_zone_bytes +=
+                (table->backward ? 2.0 : 1.0) * training_send_zone_bytes(plan, batch, stage);
         if (table->backward)
             lay_backward(table, place, stage, last, chunk);
         if (first && table->renewing)
@@ -277,9 +284,11 @@ static void sum_bytes(const struct table *table, struct training_step *step) {
     for (int s = 0; s < table->plan->pp; s++) {
         step->bytes += table->stages[s].bytes;
         step->data_bytes += table->stages[s].data_bytes;
+        step->zone_bytes += table->stages[s].zone_bytes;
     }
     step->bytes /= (double)table->plan->pp;
     step->data_bytes /= (double)table->plan->pp;
+    step->zone_bytes = step->zone_bytes / (double)table->plan->pp + table->sent_zone_bytes;
 }
 
 static void sum_flops(const struct training_plan *plan, const struct training_work *work,
@@ -365,6 +374,7 @@ static void add_groups(struct training_step *step, const struct training_step *b
     step->hardware_flops += times * (s.hardware_flops - before->hardware_flops);
     step->bytes += times * (s.bytes - before->bytes);
     step->data_bytes += times * (s.data_bytes - before->data_bytes);
+    step->zone_bytes += times * (s.zone_bytes - before->zone_bytes);
 }
 
 static bool are_periodic(const struct training_step steps[3]) {
@@ -423,5 +433,6 @@ enum sim_status training_step(const struct training_plan *plan, const struct tra
         step->bytes += bytes;
         step->data_bytes += bytes;
     }
+    step->zone_bytes += optimizer.zone_bytes;
     return SIM_OK;
 }

@@ -43,6 +43,7 @@ struct training_step {
     double hardware_flops; /* with recomputation */
     double bytes;          /* sent through the network by each GPU, mean over the stages */
     double data_bytes;     /* of these, weights and gradients between data-parallel ranks */
+    double zone_bytes;     /* of all, from zone to zone */
 };
 
 /* One optimizer step of a trained plan. SIM_OK or SIM_NO_MEMORY. Interleaved, micro-batches are

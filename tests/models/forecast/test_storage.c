@@ -6,6 +6,7 @@
 
 #include "models/forecast/limits.h"
 #include "models/forecast/run.h"
+#include "models/forecast/summarise.h"
 #include "models/network/collective.h"
 #include "models/scenario/scenario.h"
 #include "tests/scenarios.h"
@@ -157,9 +158,8 @@ START_TEST(loads_share_the_store) {
                                        "checkpoint.load=weights", "dataset.bytes=10 GB", NULL};
     struct played run;
     play(sets, &run);
-    double parameters =
-        (double)llm_parameters(&run.scenario->models[ALGORITHM_ROLE_ACTOR].architecture,
-                               LLM_HEAD_VOCABULARY);
+    double parameters = (double)llm_parameters(
+        &run.scenario->models[ALGORITHM_ROLE_ACTOR].architecture, LLM_HEAD_VOCABULARY);
     double bytes = 2 * (2 * 2 * parameters + 10e9);
     assert_relative(forecast_load_bytes(&run.plan), bytes, 1e-12);
     assert_relative(run.measures.phase_s[ALGORITHM_PHASE_LOAD], 0.1 + bytes / 20e9, 1e-7);
@@ -174,11 +174,10 @@ START_TEST(resuming_reads_the_checkpoint) {
                                        "checkpoint.load=checkpoint", NULL};
     struct played run;
     play(sets, &run);
-    double parameters =
-        (double)llm_parameters(&run.scenario->models[ALGORITHM_ROLE_ACTOR].architecture,
-                               LLM_HEAD_VOCABULARY);
-    assert_relative(forecast_load_bytes(&run.plan),
-                    run.plan.checkpoint.bytes + 2 * 2 * parameters, 1e-12);
+    double parameters = (double)llm_parameters(
+        &run.scenario->models[ALGORITHM_ROLE_ACTOR].architecture, LLM_HEAD_VOCABULARY);
+    assert_relative(forecast_load_bytes(&run.plan), run.plan.checkpoint.bytes + 2 * 2 * parameters,
+                    1e-12);
     rlhfsim_scenario_free(run.scenario);
 }
 END_TEST
@@ -203,6 +202,42 @@ START_TEST(the_limit_counts_saves) {
 }
 END_TEST
 
+/* ZeRO-3 over 16 GPUs in two zones, one micro-batch a rank and pass: the actor's and the
+ * reference's log-probs gather the weights once each, the update twice and reduces the gradients
+ * once, and the weight sync gathers them again. Each is a ring over all with two borders, and every
+ * edge of it carries 15/16 of 2 bytes a parameter. That times the price is the bill. */
+START_TEST(zones_are_billed) {
+    static const char *const sets[] = {
+        "training={tp: 1, zero_stage: 3, precision: bf16, microbatch_samples: 4, recompute: full}",
+        "algorithm.kl=loss", "cluster.zones={count: 2, bandwidth: 5 GB/s, usd_per_gb: 0.03}",
+        "checkpoint.every_steps=0", NULL};
+    static const char *const one[] = {"training={tp: 1, zero_stage: 3, precision: bf16, "
+                                      "microbatch_samples: 4, recompute: full}",
+                                      "algorithm.kl=loss", "checkpoint.every_steps=0", NULL};
+    struct played run, together;
+    struct cost_ledger ledger;
+    play(sets, &run);
+    play(one, &together);
+    double parameters = (double)llm_parameters(
+        &run.scenario->models[ALGORITHM_ROLE_ACTOR].architecture, LLM_HEAD_VOCABULARY);
+    double bytes = 6 * (1 + 1 + 3 + 1) * 2 * (2 * parameters * 15 / 16);
+    assert_relative(run.measures.zone_bytes, bytes, 1e-9);
+    forecast_ledger(&run.plan, &run.measures, &ledger);
+    ck_assert_uint_eq(ledger.count, 5);
+    ck_assert_str_eq(ledger.items[4].item, "zone_traffic");
+    assert_relative(ledger.items[4].amount_usd, bytes / 1e9 * 0.03, 1e-9);
+    /* Two borders of 5 GB/s: the run is at least as long as that takes, and longer than in one
+     * zone, where nothing is billed. */
+    ck_assert_double_ge(run.measures.total_s, bytes / 10e9);
+    ck_assert_double_gt(run.measures.total_s, together.measures.total_s);
+    ck_assert_double_eq(together.measures.zone_bytes, 0.0);
+    forecast_ledger(&together.plan, &together.measures, &ledger);
+    ck_assert_uint_eq(ledger.count, 4);
+    rlhfsim_scenario_free(run.scenario);
+    rlhfsim_scenario_free(together.scenario);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *result = suite_create("forecast_storage");
     TCase *tests = tcase_create("storage");
@@ -215,6 +250,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, loads_share_the_store);
     tcase_add_test(tests, resuming_reads_the_checkpoint);
     tcase_add_test(tests, the_limit_counts_saves);
+    tcase_add_test(tests, zones_are_billed);
     suite_add_tcase(result, tests);
     return result;
 }

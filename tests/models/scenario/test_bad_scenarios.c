@@ -241,6 +241,9 @@ static const struct bad_case cases[] = {
      "out"},
     {"training:\n", "dataset: {epochs: 2}\ntraining:\n",
      "s.yaml:17:11: error: dataset.epochs is written, but dataset.prompts is not"},
+    {"training:\n", "  zones: {latency: 1 ms}\ntraining:\n",
+     "s.yaml:17:11: error: cluster.zones.latency is written, but cluster.zones.count is not: there "
+     "is one zone"},
     {"training:\n", "checkpoint: {mode: asynchronous}\ntraining:\n",
      "s.yaml:17:14: error: checkpoint.mode is written, but checkpoint.every_steps is not: no "
      "checkpoint is written"},
