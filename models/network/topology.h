@@ -15,7 +15,8 @@
  * adaptive routing and packet spraying do), and so are all links of a torus.
  *
  * Nodes are numbered as the job has them; placed `packed`, a block's nodes follow each other;
- * placed `spread`, neighbours are in different blocks. Left out: collisions of single flows, zones.
+ * placed `spread`, neighbours are in different blocks. Left out: collisions of single flows; zones
+ * are in zones.h.
  */
 
 #include "models/hardware/cluster.h"

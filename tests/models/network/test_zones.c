@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/network/topology.h"
+#include "models/network/collective.h"
 #include "models/network/weight_sync.h"
+#include "models/network/zone_traffic.h"
 #include "models/network/zones.h"
 #include "tests/testing.h"
 
@@ -8,15 +9,14 @@
 
 /* 8 nodes of 4 GPUs; NICs of 40 GB/s a node at 0.5; 2 zones of 16 GPUs with 8 GB/s between them. */
 static struct hardware_cluster two_zones(void) {
-    return (struct hardware_cluster){
-        .gpu = {.scaleup_bandwidth_bytes_per_s = 1e15},
-        .node = {.gpus = 4,
-                 .network_bandwidth_bytes_per_s = 40e9,
-                 .network_efficiency = 0.5,
-                 .scaleup_efficiency = 1.0},
-        .nodes = 8,
-        .gpus_per_node = 4,
-        .zones = {.count = 2, .bandwidth_bytes_per_s = 8e9}};
+    return (struct hardware_cluster){.gpu = {.scaleup_bandwidth_bytes_per_s = 1e15},
+                                     .node = {.gpus = 4,
+                                              .network_bandwidth_bytes_per_s = 40e9,
+                                              .network_efficiency = 0.5,
+                                              .scaleup_efficiency = 1.0},
+                                     .nodes = 8,
+                                     .gpus_per_node = 4,
+                                     .zones = {.count = 2, .bandwidth_bytes_per_s = 8e9}};
 }
 
 static double all_reduce_s(const struct hardware_cluster *cluster, int ranks, int stride) {
