@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_OUT = 512, KEY_JSON, KEY_CATALOG };
+enum { KEY_OUT = 512, KEY_JSON, KEY_CATALOG, KEY_EMIT };
 
 struct validate {
-    const char *program, *kind, *out;
+    const char *program, *kind, *out, *scenarios;
     const char **paths, **catalogs; /* room for all arguments */
     size_t path_count, catalog_count;
     bool json;
@@ -31,20 +31,25 @@ static const struct argp_option table[] = {
      .key = KEY_CATALOG,
      .arg = "DIR",
      .doc = "Read catalogs of your own; their rows replace those of the same name (repeatable)"},
+    {.name = "emit-scenarios",
+     .key = KEY_EMIT,
+     .arg = "DIR",
+     .doc = "Kind runs: write the scenario of every run there, with what was assumed"},
     {.key = 'h', .flags = OPTION_HIDDEN, .doc = "Give this help list"},
     {0}};
 
 static const char documentation[] =
     "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
     "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
-    "and computed_params), kernels (tables of kernel times) or training (tables of training "
-    "steps)."
+    "and computed_params), kernels (tables of kernel times), training (tables of training "
+    "steps) or runs (folders with runs.csv and figures.csv: whole runs that others measured)."
     "\v"
     "Examples:\n"
     "  rlhfsim validate parameters models.csv\n"
     "  rlhfsim validate kernels gemm.csv attention.csv\n"
     "  rlhfsim validate training steps.csv --out errors\n"
     "  rlhfsim validate parameters models.csv --out errors --json\n"
+    "  rlhfsim validate runs measured --out errors --emit-scenarios scenarios\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
     "failed (files, memory).";
@@ -76,7 +81,8 @@ static error_t add_argument(struct validate *validate, const char *argument) {
     validate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_usage(validate->program, "unknown kind '%s'; expected parameters, kernels or training",
+    diagnose_usage(validate->program, "unknown kind '%s'; expected parameters, kernels, "
+                   "training or runs",
                    argument);
     return EINVAL;
 }
@@ -97,6 +103,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_JSON:
         validate->json = true;
         return 0;
+    case KEY_EMIT:
+        return options_text("--emit-scenarios", "a directory", argument, &validate->scenarios);
     case KEY_CATALOG:
         return add_catalog(validate, argument);
     case 'h':
@@ -168,7 +176,8 @@ static int execute(const struct validate *validate) {
     struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
     struct rlhfsim_validation_options options = {.catalog_directory = catalog,
                                                  .user_directories = validate->catalogs,
-                                                 .user_directory_count = validate->catalog_count};
+                                                 .user_directory_count = validate->catalog_count,
+                                                 .scenario_directory = validate->scenarios};
     enum rlhfsim_status status =
         diagnostics == NULL ? RLHFSIM_NO_MEMORY : catalog_path_find(catalog, diagnostics);
     if (status == RLHFSIM_OK)

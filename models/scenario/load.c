@@ -3,6 +3,7 @@
  * From a file to a scenario: text, tree, `--set`, values, catalogs, names, checks. Errors are found
  * by stages and sorted at the end, so that the user reads them from the top of the file down.
  */
+#include "models/scenario/load.h"
 #include "models/base/diagnostics.h"
 #include "models/base/file.h"
 #include "models/base/hash.h"
@@ -24,7 +25,8 @@ struct rlhfsim_source {
     struct base_arena arena;
     struct base_file file;
     struct tree_node *root; /* the settings of the options applied; NULL while there is no tree */
-    struct catalog *catalog;
+    const struct catalog *catalog; /* `own`, or lent to scenario_load_sets */
+    struct catalog *own;
 };
 
 /* The status of two parts: what stops everything, then what the machine failed in, then mistakes.
@@ -52,19 +54,19 @@ static enum rlhfsim_status read_tree(struct rlhfsim_source *source,
 static enum rlhfsim_status read_catalogs(struct rlhfsim_source *source,
                                          struct rlhfsim_diagnostics *diagnostics) {
     const struct rlhfsim_scenario_options *options = source->options;
-    source->catalog = catalog_new();
+    source->catalog = source->own = catalog_new();
     if (source->catalog == NULL)
         return RLHFSIM_NO_MEMORY;
     enum rlhfsim_status status =
-        catalog_load(source->catalog, options->catalog_directory, true, diagnostics);
+        catalog_load(source->own, options->catalog_directory, true, diagnostics);
     for (size_t i = 0; i < options->user_directory_count; i++)
-        status = worse(status, catalog_load(source->catalog, options->user_directories[i], false,
-                                            diagnostics));
+        status = worse(status,
+                       catalog_load(source->own, options->user_directories[i], false, diagnostics));
     return status;
 }
 
 static void source_release(struct rlhfsim_source *source) {
-    catalog_free(source->catalog);
+    catalog_free(source->own);
     base_file_release(&source->file);
     base_arena_release(&source->arena);
 }
@@ -232,6 +234,22 @@ enum rlhfsim_status rlhfsim_source_scenario(const struct rlhfsim_source *source,
     }
     enum rlhfsim_status status = make(source, sets, set_count, diagnostics, made);
     return deliver(end(&reading, source->path, diagnostics, status), made, scenario);
+}
+
+enum rlhfsim_status scenario_load_sets(const struct catalog *catalog, const char *name,
+                                       const char *const *sets, size_t set_count,
+                                       struct rlhfsim_diagnostics *diagnostics,
+                                       struct rlhfsim_scenario **scenario) {
+    static const char empty[] = "{}";
+    static const struct rlhfsim_scenario_options no_options;
+    struct rlhfsim_source source = {.path = name, .options = &no_options, .catalog = catalog};
+    struct tree_source text = {name, empty, sizeof empty - 1, 1};
+    *scenario = NULL;
+    enum rlhfsim_status status = tree_read(&source.arena, &text, diagnostics, &source.root);
+    if (status == RLHFSIM_OK)
+        status = rlhfsim_source_scenario(&source, sets, set_count, diagnostics, scenario);
+    base_arena_release(&source.arena);
+    return status;
 }
 
 uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source, const char *const *texts,

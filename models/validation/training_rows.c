@@ -26,7 +26,7 @@ static bool skip(struct training_row *row, const char *format, ...) {
 /* ---- the machine ----------------------------------------------------------------------------- */
 
 /* The first node of the catalog with that GPU that is nobody's product, else the first one. */
-static const struct hardware_node *find_node(const struct catalog *catalog, const char *gpu) {
+const struct hardware_node *training_row_node(const struct catalog *catalog, const char *gpu) {
     const struct hardware_node *first = NULL;
     const char *name;
     for (size_t i = 0; (name = catalog_name_at(catalog, CATALOG_NODES, i)) != NULL; i++) {
@@ -53,7 +53,7 @@ static bool read_cluster(const struct catalog *catalog, const struct training_ce
     const char *spelling = cells->text[TRAINING_GPU];
     const char *name = catalog_name(catalog, CATALOG_GPUS, spelling);
     const struct hardware_gpu *gpu = name == NULL ? NULL : catalog_gpu(catalog, name);
-    const struct hardware_node *node = name == NULL ? NULL : find_node(catalog, name);
+    const struct hardware_node *node = name == NULL ? NULL : training_row_node(catalog, name);
     double gpus = cells->number[TRAINING_NUM_GPUS];
     if (*spelling == '\0')
         return skip(row, "not stated: gpu");

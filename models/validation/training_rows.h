@@ -47,6 +47,9 @@ struct training_row {
 void training_row_read(const struct catalog *catalog, const struct training_cells *cells,
                        struct training_row *row);
 
+/* The node of the catalog that a row with that GPU is put on; NULL where there is none. */
+const struct hardware_node *training_row_node(const struct catalog *catalog, const char *gpu);
+
 /* Writes what the row is into `buffer`: "Llama 3.1 70b, 512 H100-SXM5-80GB, tp 4 pp 4 cp 2, ...".
  */
 void training_row_name(const struct training_cells *cells, char *buffer, size_t size);
