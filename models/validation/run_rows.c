@@ -228,6 +228,8 @@ static bool set_trainer(struct reading *reading) {
         set(reading, "training.offload=optimizer+parameters");
     set(reading, "training.packing=%s",
         is(reading, "packing", "yes") || stated(reading, "microbatch_tokens") ? "true" : "false");
+    if (stated(reading, "microbatch_tokens") && !reading->only_memory)
+        set(reading, "training.balance_ranks=true");
     copy(reading, stated(reading, "microbatch_tokens") ? "training.microbatch_tokens"
                                                        : "training.microbatch_samples",
          stated(reading, "microbatch_tokens") ? "microbatch_tokens" : "microbatch_samples");
@@ -267,6 +269,21 @@ static void set_length(struct reading *reading, const char *key, double mean, do
  * that do (models/validation/run_defaults.c). */
 #define RESPONSE_P99_OVER_MEAN 4.28
 
+/* Of prompts of mathematics: standard deviation over mean 0.4. The cap is what padding fills. */
+#define PROMPT_P99_OVER_MEAN 2.3
+
+static void set_prompts(struct reading *reading, double mean, double cap) {
+    if (reading->only_memory || mean <= 0.0 || 2.0 * mean >= cap) {
+        set_length(reading, "prompt_tokens", mean, cap);
+        return;
+    }
+    set(reading, "rollout.prompt_tokens.law=lognormal");
+    set(reading, "rollout.prompt_tokens.mean=%.17g", mean);
+    set(reading, "rollout.prompt_tokens.p99=%.17g", PROMPT_P99_OVER_MEAN * mean);
+    set(reading, "rollout.prompt_tokens.limit=%.17g", cap);
+    set(reading, "rollout.prompt_tokens.uncut=true");
+}
+
 static void set_responses(struct reading *reading, double mean, double cap) {
     bool fixed = is(reading, "fixed_length", "yes") || mean <= 0.0 || mean >= cap;
     if (reading->only_memory || fixed) {
@@ -291,7 +308,7 @@ static bool set_lengths(struct reading *reading) {
     if (prompt == 0.0 || response < 1.0)
         return skip(reading, "not stated: max_prompt_tokens");
     set(reading, "rollout.max_new_tokens=%.17g", response);
-    set_length(reading, "prompt_tokens", number(reading, "mean_prompt_tokens"), prompt);
+    set_prompts(reading, number(reading, "mean_prompt_tokens"), prompt);
     set_responses(reading, number(reading, "mean_response_tokens"), response);
     return true;
 }
