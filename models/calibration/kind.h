@@ -51,6 +51,7 @@ struct rlhfsim_calibration {
 
 extern const struct calibration_kind calibration_kernels;
 extern const struct calibration_kind calibration_training;
+extern const struct calibration_kind calibration_runs;
 
 /* Each false without memory. A reason is a static text. */
 bool calibration_add_line(struct rlhfsim_calibration *calibration,

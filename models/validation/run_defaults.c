@@ -256,28 +256,29 @@ static const struct {
     const char *column;
     const char *(*value)(const struct filling *filling);
     const char *why;
+    bool derived; /* from what the source prints */
 } defaults[] = {
-    {"gpu", gpu_of_mfu, "the kind whose peak rate the printed MFU was worked out with"},
-    {"gpu", gpu, "H100 with 80 GB"},
-    {"reference_model", yes, "log-probs of a reference are made"},
-    {"train_backend", backend, "nemo-rl: Megatron; others: FSDP"},
-    {"zero_stage", stage, "Megatron: the distributed optimizer; others: full shards"},
-    {"train_tp", one, "not divided"},
-    {"train_pp", one, "not divided"},
-    {"train_precision", bf16, "bf16"},
-    {"rollout_precision", bf16, "bf16"},
-    {"recompute", recompute, "Megatron: none; others: full"},
-    {"packing", packing, "yes, but in verl of 2024"},
-    {"rollout_tp", rollout_tp, "the smallest power of 2 with weights under 35 % of the memory"},
-    {"mean_prompt_tokens", implied_prompt, "implied by the printed rate and step, as noted"},
-    {"mean_prompt_tokens", mean_prompt, "130, at most the longest"},
-    {"max_prompt_tokens", max_prompt, "1,024; the mean where prompt and response share a cap"},
-    {"mean_response_tokens", recovered_response, "printed tokens per second times seconds"},
+    {"gpu", gpu_of_mfu, "the kind whose peak rate the printed MFU was worked out with", true},
+    {"gpu", gpu, "H100 with 80 GB", false},
+    {"reference_model", yes, "log-probs of a reference are made", false},
+    {"train_backend", backend, "nemo-rl: Megatron; others: FSDP", false},
+    {"zero_stage", stage, "Megatron: the distributed optimizer; others: full shards", false},
+    {"train_tp", one, "not divided", false},
+    {"train_pp", one, "not divided", false},
+    {"train_precision", bf16, "bf16", false},
+    {"rollout_precision", bf16, "bf16", false},
+    {"recompute", recompute, "Megatron: none; others: full", false},
+    {"packing", packing, "yes, but in verl of 2024", false},
+    {"rollout_tp", rollout_tp, "the smallest power of 2 with weights under 35 % of the memory", false},
+    {"mean_prompt_tokens", implied_prompt, "implied by the printed rate and step, as noted", true},
+    {"mean_prompt_tokens", mean_prompt, "130, at most the longest", false},
+    {"max_prompt_tokens", max_prompt, "1,024; the mean where prompt and response share a cap", false},
+    {"mean_response_tokens", recovered_response, "printed tokens per second times seconds", true},
     {"mean_response_tokens", mean_response,
-     "models that think: min(0.78 cap, 70 sqrt cap); others: min(0.65 cap, 10 sqrt cap)"},
-    {"minibatch_samples", minibatch, "all samples of a step"},
-    {"microbatch_tokens", budget, "16,384 tokens, or the longest sequence"},
-    {"ppo_epochs", one, "each sample is used once"},
+     "models that think: min(0.78 cap, 70 sqrt cap); others: min(0.65 cap, 10 sqrt cap)", false},
+    {"minibatch_samples", minibatch, "all samples of a step", false},
+    {"microbatch_tokens", budget, "16,384 tokens, or the longest sequence", false},
+    {"ppo_epochs", one, "each sample is used once", false},
 };
 
 #define DEFAULT_COUNT (sizeof defaults / sizeof *defaults)
@@ -293,11 +294,11 @@ bool run_default_at(size_t index, const char **column, const char **why) {
 /* ---- the row --------------------------------------------------------------------------------- */
 
 static void assume(struct filling *filling, const char *column, const char *value,
-                   const char *why) {
+                   const char *why, bool derived) {
     struct run_complete *complete = filling->complete;
     cell_at(filling, column)->text = value;
     if (complete->assumed_count < RUN_ASSUMPTIONS)
-        complete->assumed[complete->assumed_count++] = (struct run_assumption){column, value, why};
+        complete->assumed[complete->assumed_count++] = (struct run_assumption){column, value, why, !derived};
 }
 
 /* The cap of the response where it is one with the prompt. */
@@ -308,7 +309,8 @@ static void part_cap(struct filling *filling, bool prompt_was_stated) {
         return;
     const char *rest = text(filling, "%.0f", cap - prompt);
     if (rest != NULL)
-        assume(filling, "max_response_tokens", rest, "what the prompts leave of the common cap");
+        assume(filling, "max_response_tokens", rest, "what the prompts leave of the common cap",
+               true);
 }
 
 static bool copy_cells(struct filling *filling, const struct csv_table *table,
@@ -345,7 +347,7 @@ bool run_row_complete(struct base_arena *arena, const struct catalog *catalog,
             continue;
         const char *value = defaults[i].value(&filling);
         if (value != NULL)
-            assume(&filling, defaults[i].column, value, defaults[i].why);
+            assume(&filling, defaults[i].column, value, defaults[i].why, defaults[i].derived);
     }
     part_cap(&filling, prompt_was_stated);
     return !arena->failed;

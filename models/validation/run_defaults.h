@@ -18,6 +18,7 @@ struct run_assumption {
     const char *column;
     const char *value;
     const char *why;
+    bool guess; /* not worked out from what the source prints */
 };
 
 /* A row with all columns that are read, completed. In the arena. */

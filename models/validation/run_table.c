@@ -45,7 +45,8 @@ double run_case_figure(const struct run_case *run, const char *metric) {
 
 bool run_case_assumes(const struct run_case *run, const char *column) {
     for (size_t i = 0; i < run->complete.assumed_count; i++)
-        if (strcmp(run->complete.assumed[i].column, column) == 0)
+        if (run->complete.assumed[i].guess &&
+            strcmp(run->complete.assumed[i].column, column) == 0)
             return true;
     return false;
 }
@@ -159,9 +160,33 @@ static struct training_cells trainer_cells(const struct reading *reading,
                    [TRAINING_MFU] = (double)NAN}};
 }
 
+/* What the framework of a run adds, as resolve_software.c of models/scenario does for a scenario. */
+static void take_framework(const struct reading *reading, const struct run_case *run,
+                           struct training_row *row) {
+    const struct catalog_framework *framework =
+        catalog_framework(reading->catalog, run_case_cell(run, "framework"));
+    struct training_software *software = &row->plan.software;
+    if (framework == NULL)
+        return;
+    software->matmul_share *= framework->training.matmul_share;
+    software->attention_share *= framework->training.matmul_share;
+    software->microbatch_host_s = framework->training.microbatch_host_s;
+    software->optimizer_host_s = framework->training.optimizer_host_s;
+    software->layer_host_s = framework->training.layer_host_s;
+    software->expert_layer_s = framework->training.expert_layer_s;
+}
+
+static void take_attention(const struct reading *reading, enum training_attention attention,
+                           struct training_row *row) {
+    row->plan.attention = row->scope.attention = attention;
+    row->plan.attention_rates = catalog_attention(reading->catalog, row->cluster.gpu.name,
+                                                  training_attention_name(attention));
+}
+
 static enum rlhfsim_status make_trainer(struct reading *reading, struct run_case *run) {
     struct training_row *row = base_arena_allocate(&reading->table->arena, sizeof *row);
     double rank = run_case_number(run, "lora_rank");
+    const char *notes = run_case_cell(run, "notes");
     if (row == NULL)
         return RLHFSIM_NO_MEMORY;
     struct training_cells cells = trainer_cells(reading, run);
@@ -170,9 +195,14 @@ static enum rlhfsim_status make_trainer(struct reading *reading, struct run_case
         run->reason = reason(reading, "%s", row->reason);
         return run->reason == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     }
+    if (strstr(notes, "FlashAttention-2") != NULL)
+        take_attention(reading, TRAINING_ATTENTION_FLASH_2, row);
+    else if (strstr(notes, "FlashAttention-3") != NULL)
+        take_attention(reading, TRAINING_ATTENTION_FLASH_3, row);
     if (rank > 0.0)
         row->plan.lora_rank = (int64_t)rank;
     training_forecast_software(reading->catalog, row);
+    take_framework(reading, run, row);
     run->trainer = row;
     return RLHFSIM_OK;
 }

@@ -52,6 +52,7 @@ double run_case_number(const struct run_case *run, const char *column); /* NAN: 
 
 bool run_case_has(const struct run_case *run, const char *metric);
 double run_case_figure(const struct run_case *run, const char *metric); /* NAN: none */
+/* Whether it was guessed, not worked out. */
 bool run_case_assumes(const struct run_case *run, const char *column);
 
 /* The scenario of a run as a file, with a remark for each assumption; free(). NULL: no memory. */
