@@ -133,6 +133,33 @@ struct sim_recorder {
     uint32_t count;
 };
 
+/* ---- flows ------------------------------------------------------------------------------------
+ */
+
+struct sim_link;
+
+struct sim_flows {
+    struct sim_link *links;
+    uint32_t link_count, link_capacity;
+    struct sim_pool pool; /* of flows */
+    bool pool_ready;
+    uint32_t *moving; /* slots, in the order in which they began to move */
+    sim_time *ends;   /* of the same */
+    uint32_t moving_count, moving_capacity, ends_capacity;
+    uint32_t *changed; /* links */
+    uint32_t changed_count, changed_capacity;
+    uint32_t *ended; /* slots, while an instant's ends are told */
+    uint32_t ended_capacity;
+    uint32_t *met_links, *met_flows; /* while solving */
+    uint32_t met_links_capacity, met_flows_capacity;
+    sim_wide *heap; /* of the solver: (level, link or flow) */
+    uint32_t heap_count, heap_capacity;
+    uint32_t rising; /* flows without a rate, while solving */
+    uint64_t solves;
+    sim_event_id end_event, solve_event;
+    size_t unfinished;
+};
+
 /* ---- the simulation ---------------------------------------------------------------------------
  */
 
@@ -146,6 +173,7 @@ struct sim {
     struct sim_resources resources;
     struct sim_memories memories;
     struct sim_recorder recorder;
+    struct sim_flows flows;
     struct sim_allocator allocator;
 };
 
@@ -180,6 +208,7 @@ void sim_tasks_init(struct sim *sim);
 void sim_tasks_free(struct sim *sim);
 void sim_resources_free(struct sim *sim);
 void sim_memories_free(struct sim *sim);
+void sim_flows_free(struct sim *sim);
 
 /* A copy of a name from the simulation's memory, and back. NULL when exhausted. */
 char *sim_name_new(struct sim *sim, const char *name);

@@ -32,6 +32,7 @@ struct sim *sim_new(const struct sim_allocator *allocator) {
 void sim_free(struct sim *sim) {
     if (sim == NULL)
         return;
+    sim_flows_free(sim);
     sim_memories_free(sim);
     sim_resources_free(sim);
     sim_tasks_free(sim);

@@ -39,12 +39,14 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Fits coefficients to the measurements in the files PATH and writes them as a file of the "
     "catalog, each row with its source, the command and its error, also on shapes that were left "
-    "out of the fit. KIND is: kernels (tables of kernel times; makes kernels.csv) or training "
-    "(tables of training steps; makes training.csv)."
+    "out of the fit. KIND is: kernels (tables of kernel times; makes kernels.csv), training "
+    "(tables of training steps; training.csv), collectives (sweeps as nccl-tests prints them; "
+    "fabrics.csv) or weight-sync (times of weight syncs; weight_sync.csv)."
     "\v"
     "Examples:\n"
     "  rlhfsim calibrate kernels gemm.csv attention.csv --out mine/kernels.csv\n"
     "  rlhfsim calibrate training steps.csv --out mine/training.csv\n"
+    "  rlhfsim calibrate collectives sweeps.csv --out mine/fabrics.csv\n"
     "  rlhfsim run my-run.yaml --catalog mine\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
@@ -77,7 +79,7 @@ static error_t add_argument(struct calibrate *calibrate, const char *argument) {
     calibrate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_usage(calibrate->program, "unknown kind '%s'; expected kernels or training", argument);
+    diagnose_kind(calibrate->program, argument, rlhfsim_calibration_kind);
     return EINVAL;
 }
 

@@ -29,9 +29,9 @@ static const struct argp_option table[] = {
 
 static const char documentation[] =
     "Lists what the simulator knows, or shows one row with its units, sources and notes. KIND is "
-    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, lengths or keys (of a "
-    "scenario, with their values, defaults and meaning); without it the kinds are listed. A NAME "
-    "is found without regard to case, spaces, - and _."
+    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, lengths, keys (of a "
+    "scenario, with their values, defaults and meaning), fabrics, weight-sync-rows or topologies; "
+    "without it the kinds are listed. A NAME is found without regard to case, spaces, - and _."
     "\v"
     "Examples:\n"
     "  rlhfsim catalog\n"
@@ -100,10 +100,11 @@ static int refuse_kind(const struct request *request, const struct rlhfsim_catal
     if (nearest_is_near(request->kind, least))
         return diagnose_usage(program, "unknown kind '%s'; did you mean '%s'?", request->kind,
                               best);
-    return diagnose_usage(program,
-                          "unknown kind '%s', expected gpus, nodes, models, prices, algorithms, "
-                          "weight-sync, frameworks, lengths or keys",
-                          request->kind);
+    return diagnose_usage(
+        program,
+        "unknown kind '%s', expected gpus, nodes, models, prices, algorithms, "
+        "weight-sync, frameworks, lengths, keys, fabrics, weight-sync-rows or topologies",
+        request->kind);
 }
 
 static int refuse_name(const struct request *request, const struct rlhfsim_catalog *catalog,

@@ -41,10 +41,29 @@ static const struct shown shown[RLHFSIM_CATALOG_KINDS][COLUMNS_SHOWN] = {
                                     {"microbatch_host_ms", "micro-batch ms"},
                                     {"weight_sync", "weight sync"},
                                     {"provenance", "provenance"}},
-    [RLHFSIM_CATALOG_LENGTHS] = {{"keys", "keys"}, {"meaning", "meaning"}},
+    [RLHFSIM_CATALOG_LENGTHS] = {{"what", "what"},
+                                 {"model", "model"},
+                                 {"mean", "mean"},
+                                 {"cv", "cv"},
+                                 {"p99", "p99"},
+                                 {"max", "max"},
+                                 {"limit", "limit"}},
     [RLHFSIM_CATALOG_KEYS] = {{"required", "required"},
                               {"default", "default"},
                               {"expected", "expected"}},
+    [RLHFSIM_CATALOG_TOPOLOGIES] = {{"keys", "keys"}, {"meaning", "meaning"}},
+    [RLHFSIM_CATALOG_WEIGHT_SYNCS] = {{"mechanism", "mechanism"},
+                                      {"pause_s", "pause s"},
+                                      {"tensor_ms", "tensor ms"},
+                                      {"load_gb_per_s", "load GB/s"},
+                                      {"points", "points"},
+                                      {"provenance", "provenance"}},
+    [RLHFSIM_CATALOG_FABRICS] = {{"use", "use"},
+                                 {"efficiency", "ring share"},
+                                 {"latency_us", "step us"},
+                                 {"start_us", "start us"},
+                                 {"uncertainty_percent", "uncertainty %"},
+                                 {"provenance", "provenance"}},
 };
 
 static size_t row_count(const struct rlhfsim_catalog *catalog, enum rlhfsim_catalog_kind kind) {
@@ -57,8 +76,10 @@ static size_t row_count(const struct rlhfsim_catalog *catalog, enum rlhfsim_cata
 void catalog_view_kinds(FILE *stream, const struct rlhfsim_catalog *catalog) {
     for (int index = 0; index < RLHFSIM_CATALOG_KINDS; index++) {
         enum rlhfsim_catalog_kind kind = (enum rlhfsim_catalog_kind)index;
-        fprintf(stream, "%-12s %4zu, such as %s\n", rlhfsim_catalog_kind_name(kind),
-                row_count(catalog, kind), rlhfsim_catalog_name(catalog, kind, 0));
+        const char *first = rlhfsim_catalog_name(catalog, kind, 0);
+        fprintf(stream, "%-12s %4zu%s%s\n", rlhfsim_catalog_kind_name(kind),
+                row_count(catalog, kind), first == NULL ? "" : ", such as ",
+                first == NULL ? "" : first);
     }
 }
 

@@ -37,6 +37,14 @@ int diagnose_usage(const char *program, const char *format, ...) {
     return EXIT_USAGE;
 }
 
+int diagnose_kind(const char *program, const char *name, const char *(*kind)(size_t index)) {
+    fprintf(stderr, "%s: error: unknown kind '%s'; expected ", program, name);
+    for (size_t i = 0; kind(i) != NULL; i++)
+        fprintf(stderr, "%s%s", i == 0 ? "" : kind(i + 1) == NULL ? " or " : ", ", kind(i));
+    fprintf(stderr, "\nTry '%s --help'.\n", program);
+    return EXIT_USAGE;
+}
+
 int diagnose_value(const char *option, const char *format, ...) {
     va_list arguments;
     fprintf(stderr, "%s:1:1: error: ", option);

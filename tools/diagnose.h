@@ -20,6 +20,10 @@ void diagnose_all(const char *program, enum rlhfsim_status status,
 int diagnose_usage(const char *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "rlhfsim validate: error: unknown kind 'x'; expected a, b or c"; `kind` gives them by index, NULL
+ * behind the last. Gives EXIT_USAGE. */
+int diagnose_kind(const char *program, const char *name, const char *(*kind)(size_t index));
+
 /* "--seed:1:1: error: MESSAGE". Gives EXIT_USAGE. */
 int diagnose_value(const char *option, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -120,12 +120,19 @@ static void idle_line(struct page *page, const struct rlhfsim_summary *summary) 
 static void samples_line(struct page *page, const struct rlhfsim_summary *summary) {
     struct rlhfsim_value mean = verdict_value(summary, "rollout.mean_response_tokens");
     struct rlhfsim_value p99 = verdict_value(summary, "rollout.p99_response_tokens");
+    struct rlhfsim_value longest = verdict_value(summary, "rollout.max_response_tokens");
     struct rlhfsim_value cut = verdict_value(summary, "rollout.share_cut");
+    struct rlhfsim_value useless = verdict_value(summary, "rollout.useless_tokens");
     if (verdict_middle(&mean, 0) <= 0)
         return;
-    page_paragraph(page, "Samples", "mean response %s, p99 %s; %s cut at the limit",
-                   text_figure(&mean, text_tokens).chars, text_figure(&p99, text_tokens).chars,
-                   text_figure(&cut, text_percent).chars);
+    page_label(page, "Samples");
+    page_words(page, "mean response %s, p99 %s, longest %s; %s cut at the limit",
+               text_figure(&mean, text_tokens).chars, text_figure(&p99, text_tokens).chars,
+               text_figure(&longest, text_tokens).chars, text_figure(&cut, text_percent).chars);
+    if (verdict_middle(&useless, 0) > 0)
+        page_words(page, "; %s of a response after the useful answer",
+                   text_figure(&useless, text_tokens).chars);
+    page_end(page);
 }
 
 static void throughput_line(struct page *page, const struct rlhfsim_summary *summary) {

@@ -41,14 +41,16 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
     "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
-    "and computed_params), kernels (tables of kernel times), training (tables of training "
-    "steps) or runs (folders with runs.csv and figures.csv: whole runs that others measured)."
+    "and computed_params), kernels (tables of kernel times), training (tables of training steps), "
+    "collectives (sweeps as nccl-tests prints them), weight-sync (times of weight syncs, or "
+    "figures.csv of runs) or runs (folders with runs.csv and figures.csv: whole runs)."
     "\v"
     "Examples:\n"
     "  rlhfsim validate parameters models.csv\n"
     "  rlhfsim validate kernels gemm.csv attention.csv\n"
     "  rlhfsim validate training steps.csv --out errors\n"
     "  rlhfsim validate parameters models.csv --out errors --json\n"
+    "  rlhfsim validate collectives sweeps.csv\n"
     "  rlhfsim validate runs measured --out errors --emit-scenarios scenarios\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
@@ -81,9 +83,7 @@ static error_t add_argument(struct validate *validate, const char *argument) {
     validate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_usage(validate->program, "unknown kind '%s'; expected parameters, kernels, "
-                   "training or runs",
-                   argument);
+    diagnose_kind(validate->program, argument, rlhfsim_validation_kind);
     return EINVAL;
 }
 

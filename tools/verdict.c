@@ -45,6 +45,8 @@ void verdict_title(struct page *page, const struct rlhfsim_scenario *scenario) {
     page_title(page, rlhfsim_scenario_name(scenario));
     page_paragraph(page, "Run", "%s with %s on %d x %s (%d x %s)", algorithm, facts.framework,
                    facts.gpus, facts.gpu, facts.nodes, facts.node);
+    if (facts.nodes > 1)
+        page_paragraph(page, "Network", "%s", facts.topology);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

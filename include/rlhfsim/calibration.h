@@ -10,7 +10,9 @@
  * Kinds: "kernels" reads tables of kernel times (validation.h, kind "kernels") and makes
  * kernels.csv. "training" reads tables of training steps (kind "training") and makes training.csv:
  * the coefficients of the catalog that are free, fitted to the steps of dense models; lines are by
- * table, with the errors when that table, or its project, is left out.
+ * table, with the errors when that table, or its project, is left out. "collectives" and
+ * "weight-sync" read what the validations of these names read and make fabrics.csv and
+ * weight_sync.csv.
  */
 
 #include <rlhfsim/diagnostics.h>

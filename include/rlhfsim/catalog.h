@@ -3,9 +3,11 @@
 #define RLHFSIM_CATALOG_H
 
 /*
- * What the simulator knows: GPUs, nodes, models, prices and frameworks from CSV files, each row
- * with its source, and what is built in: algorithms, mechanisms of weight sync, laws of lengths,
- * keys of a scenario. Every kind is a table of named rows and columns with units.
+ * What the simulator knows: GPUs, nodes, models, prices, frameworks, fabrics, weight syncs and
+ * published lengths of prompts and responses from CSV files, each row with its source, and what is
+ * built in: algorithms, topologies, keys of a scenario. Every kind is a table of named rows and
+ * columns
+ * with units.
  */
 
 #include <rlhfsim/diagnostics.h>
@@ -23,11 +25,14 @@ enum rlhfsim_catalog_kind {
     RLHFSIM_CATALOG_FRAMEWORKS,
     RLHFSIM_CATALOG_LENGTHS,
     RLHFSIM_CATALOG_KEYS, /* of a scenario */
+    RLHFSIM_CATALOG_FABRICS,
+    RLHFSIM_CATALOG_WEIGHT_SYNCS,
+    RLHFSIM_CATALOG_TOPOLOGIES,
     RLHFSIM_CATALOG_KINDS
 };
 
 /* "gpus", "nodes", "models", "prices", "algorithms", "weight-sync", "frameworks", "lengths",
- * "keys". */
+ * "keys", "fabrics", "weight-sync-rows", "topologies". */
 RLHFSIM_API const char *rlhfsim_catalog_kind_name(enum rlhfsim_catalog_kind kind);
 
 struct rlhfsim_catalog_column {

@@ -16,6 +16,7 @@ struct rlhfsim_facts {
     const char *framework;    /* "verl" */
     const char *node, *gpu;   /* names of their catalog rows */
     int nodes, gpus;          /* all GPUs of the run */
+    const char *topology;     /* what lies between the nodes, in words, with its links */
     bool offline;             /* trained on a data set of pairs; no rollout */
     int64_t prompts_per_step; /* offline: pairs of one optimizer step */
     int64_t samples_per_prompt;

@@ -9,6 +9,8 @@
 #include <string.h>
 
 static const struct calibration_kind *const kinds[] = {&calibration_kernels, &calibration_training,
+                                                       &calibration_collectives,
+                                                       &calibration_weight_sync,
                                                        &calibration_runs};
 
 const char *rlhfsim_calibration_kind(size_t index) {

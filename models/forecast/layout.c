@@ -21,7 +21,7 @@ static void lay_trainer(const struct forecast_plan *plan, struct rlhfsim_layout 
 }
 
 /* Packed sequences fill their budgets but for what the last one leaves: the mean is a lower bound
- * of what a run needs. */
+ * of what a run needs (where the mean drifts: of what it needs at the start). */
 static double microbatches(const struct forecast_plan *plan, const struct rlhfsim_layout *layout) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     double tokens = generation_lengths_mean(&scenario->rollout.prompt.fitted) +

@@ -136,13 +136,10 @@ static void plan_steps(struct forecast_plan *plan) {
 
 static void plan_lengths(struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
-    const struct generation_length_moments *prompt = &scenario->rollout.prompt.moments;
+    double longest = generation_lengths_longest(&scenario->rollout.prompt.fitted);
     int64_t room = scenario->models[ALGORITHM_ROLE_ACTOR].architecture.max_position -
                    scenario->rollout.max_new_tokens;
-    if (prompt->law == GENERATION_LENGTH_FIXED)
-        plan->prompt_limit = llround(prompt->mean);
-    else
-        plan->prompt_limit = prompt->limit > 0.0 ? llround(prompt->limit) : room;
+    plan->prompt_limit = longest > 0.0 ? llround(longest) : room;
     plan->response_limit = scenario->rollout.max_new_tokens;
 }
 
@@ -217,6 +214,7 @@ static void plan_weight_sync(struct forecast_plan *plan) {
         .tensors = (double)(adapters ? llm_lora_tensors(actor->architecture)
                                      : llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY)),
         .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp * actor->pp * actor->ep,
+        .engine_ranks = generation->tp,
     };
     plan->sync_bytes = request.total_bytes / generation->tp;
     plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);

@@ -304,7 +304,10 @@ static void measure_end(struct forecast_runner *runner) {
     measures->steps = runner->step;
     measures->total_s = sim_time_to_s(sim_now(runner->sim));
     measures->events = sim_events_executed(runner->sim);
+    measures->response_p50 = length_quantile(runner, 0.50);
+    measures->response_p90 = length_quantile(runner, 0.90);
     measures->response_p99 = length_quantile(runner, 0.99);
+    measures->response_max = length_quantile(runner, 1.0);
 }
 
 enum rlhfsim_status forecast_run(const struct forecast_plan *plan,

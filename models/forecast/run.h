@@ -25,9 +25,9 @@ struct forecast_measures {
     double training_flops, training_gpu_s;  /* model FLOPs of updates, and their length x GPUs */
     double flops;                           /* model FLOPs of everything */
     double responses, response_tokens, cut; /* seen */
-    double response_p99;                    /* tokens */
-    double storage_byte_s;                  /* checkpoints kept, integrated over the run */
-    double stored_bytes;                    /* at the end */
+    double response_p50, response_p90, response_p99, response_max; /* tokens */
+    double storage_byte_s; /* checkpoints kept, integrated over the run */
+    double stored_bytes;   /* at the end */
     uint64_t preemptions;
     uint64_t events;
 };

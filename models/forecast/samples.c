@@ -2,14 +2,12 @@
 #include "models/forecast/samples.h"
 
 #include "models/forecast/deal.h"
+#include "models/forecast/draw.h"
 #include "models/scenario/steps.h"
 #include "sim/contract.h"
-#include "sim/random.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { PURPOSE_PROMPT_LENGTH = 1, PURPOSE_RESPONSE_LENGTH = 2 };
 
 static size_t sequences_per_sample(const struct forecast_plan *plan) {
     return (size_t)plan->scenario->algorithm.type->sequences_per_sample;
@@ -55,49 +53,23 @@ static uint64_t data_set_place(const struct forecast_plan *plan, int64_t place) 
     return (uint64_t)(size > 0 ? place % size : place);
 }
 
-static uint32_t draw(const struct forecast_plan *plan, const struct scenario_lengths *lengths,
-                     uint8_t purpose, uint32_t replicate, uint64_t place, uint32_t variant,
-                     bool *cut) {
-    struct sim_random_key key = {
-        .seed = plan->scenario->seed,
-        .purpose = purpose,
-        .replicate = replicate,
-        .index = {(uint32_t)place, (uint32_t)(place >> 32), variant},
-    };
-    *cut = false;
-    if (lengths->fitted.law == GENERATION_LENGTH_FIXED)
-        return generation_length_at(&lengths->fitted, 0.5, cut);
-    return generation_length_at(&lengths->fitted, sim_random_uniform(&key), cut);
-}
-
-/* A response is answered anew in every step; the responses of a data set stay what they are. */
-static uint64_t response_place(const struct forecast_plan *plan, int64_t step, int64_t prompt,
-                               uint64_t data_place) {
-    if (!plan->scenario->algorithm.type->has_rollout)
-        return data_place;
-    return (uint64_t)step << 32 | (uint64_t)prompt;
-}
-
 /* Prompts [taken.first, taken.first + taken.prompts) of the data set, answered in step `step`. */
 static void draw_sequences(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
                            struct scenario_step taken, struct forecast_samples *samples) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     size_t copies = (size_t)scenario->algorithm.samples_per_prompt * sequences_per_sample(plan);
+    struct forecast_draw draw;
     size_t next = 0;
+    forecast_draw_start(plan, replicate, step, &draw);
     samples->cut = 0;
     for (int64_t prompt = 0; prompt < taken.prompts; prompt++) {
-        bool cut;
+        struct forecast_group group;
         uint64_t place = data_set_place(plan, taken.first + prompt);
-        uint64_t answer = response_place(plan, step, prompt, place);
-        uint32_t tokens =
-            draw(plan, &scenario->rollout.prompt, PURPOSE_PROMPT_LENGTH, replicate, place, 0, &cut);
-        if (tokens > plan->prompt_limit)
-            tokens = (uint32_t)plan->prompt_limit;
+        forecast_draw_group(&draw, place, (uint64_t)prompt, copies, &group);
         for (size_t copy = 0; copy < copies; copy++, next++) {
-            samples->prompt_tokens[next] = tokens;
-            samples->response_tokens[next] =
-                draw(plan, &scenario->rollout.response, PURPOSE_RESPONSE_LENGTH, replicate, answer,
-                     (uint32_t)copy, &cut);
+            bool cut;
+            samples->prompt_tokens[next] = group.prompt_tokens;
+            samples->response_tokens[next] = forecast_draw_response(&draw, &group, copy, &cut);
             samples->cut += cut;
         }
     }

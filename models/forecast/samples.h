@@ -5,9 +5,7 @@
 /*
  * The sequences of one step, and how the trainer cuts them into micro-batches.
  *
- * Every length is a function of the seed and of what it is for: a prompt's of the prompt's place in
- * the data set, a response's of the step, the prompt's place in it and the sample. Two plans of the
- * same scenario therefore train on the same sequences.
+ * Where lengths come from is in draw.h.
  *
  * Without packing a micro-batch of an online algorithm is padded to the longest prompt and the
  * longest response there can be (as verl without remove_padding and DeepSpeed-Chat do), one of an

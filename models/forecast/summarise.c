@@ -73,7 +73,12 @@ FIGURE(sample_rate, m->samples / m->total_s)
 FIGURE(mfu_training, ratio(m->training_flops, m->training_gpu_s *peak_of(context)))
 FIGURE(mfu_overall, m->flops / (m->total_s * gpus_of(context) * peak_of(context)))
 FIGURE(mean_response, m->response_tokens / m->responses)
+FIGURE(p50_response, m->response_p50)
+FIGURE(p90_response, m->response_p90)
 FIGURE(p99_response, m->response_p99)
+FIGURE(max_response, m->response_max)
+FIGURE(useless_tokens,
+       context->plan->scenario->rollout.response.useless_share * m->response_tokens / m->responses)
 FIGURE(share_cut, m->cut / m->responses)
 FIGURE(tail_idle_s, m->tail_idle_s / (double)m->steps)
 FIGURE(total_flops, m->flops)
@@ -108,7 +113,11 @@ static void fill_rates(const struct figure_context *context, struct rlhfsim_summ
     summary->throughput.mfu_training = figure(context, mfu_training, 0);
     summary->throughput.mfu_overall = figure(context, mfu_overall, 0);
     summary->rollout.mean_response_tokens = figure(context, mean_response, 0);
+    summary->rollout.p50_response_tokens = figure(context, p50_response, 0);
+    summary->rollout.p90_response_tokens = figure(context, p90_response, 0);
     summary->rollout.p99_response_tokens = figure(context, p99_response, 0);
+    summary->rollout.max_response_tokens = figure(context, max_response, 0);
+    summary->rollout.useless_tokens = figure(context, useless_tokens, 0);
     summary->rollout.share_cut = figure(context, share_cut, 0);
     summary->rollout.tail_idle_s = figure(context, tail_idle_s, 0);
     summary->staleness.mean_versions = results_figure_exact(0.0); /* synchronous */

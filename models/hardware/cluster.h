@@ -10,6 +10,8 @@
 
 #include "models/hardware/kernel_law.h"
 
+#include <stdbool.h>
+
 struct hardware_gpu {
     char name[64];
     double peak_flops_per_s[HARDWARE_PRECISION_COUNT]; /* 0: the format is not supported */
@@ -26,6 +28,33 @@ struct hardware_gpu {
     struct hardware_kernel_laws kernels; /* kernel times by shape; zero: not known */
 };
 
+/*
+ * How the collectives' software uses a link, beyond the figures of the node: a row of fabrics.csv.
+ * Shares are of what the ring over 8 and more members reaches (scaleup_efficiency,
+ * network_efficiency); 0 is "the same", or "there is no such way". network/algorithm.c has the
+ * laws.
+ */
+struct hardware_fabric {
+    char name[48];
+    double ring_of_2, ring_of_4; /* share with fewer members */
+    double chunk_s;              /* overhead of one chunk in a pipeline of chunks */
+    double own_copy;             /* what copying a member's own part costs of sending it */
+    double alltoall, alltoall_of_2, alltoall_of_4;
+    double alltoall_start_s; /* in place of the start of a ring */
+    double alltoall_loss;    /* of the share, per GPU of the group: 1 / (1 + loss x GPUs) */
+    double switch_reduce;    /* NVLS: reduced bytes a second, as a share of the link's rate */
+    double switch_chunk_s;
+    int switch_members;            /* NVLS is taken from so many members on; 0: never */
+    double tree, tree_inside;      /* a tree over 3 and more domains: of the NICs, of NVLink */
+    double pair_inside;            /* an all-reduce of two domains: share of NVLink */
+    double direct_start_s, direct; /* all members read all others: start, share of the link */
+    double direct_of_2;            /* the share where one other is read */
+    double direct_second_s;        /* what its second round adds */
+    double uncertainty;            /* 9 of 10 measured calls from 1 MiB on are within it */
+    double uncertainty_small;      /* the same below 1 MiB */
+    double uncertainty_alltoall, uncertainty_send; /* the same of these kinds; 0: as the others */
+};
+
 struct hardware_node {
     char name[64];
     char gpu[64];
@@ -33,12 +62,26 @@ struct hardware_node {
     double host_memory_bytes;
     double nvme_bytes;
     double network_bandwidth_bytes_per_s; /* all NICs together, one direction */
+    int domain_gpus;                      /* joined by NVLink, over several nodes; 0: `gpus` */
     double scaleup_efficiency;            /* share of the NVLink rate that ring collectives reach */
     double network_efficiency;            /* share of the NIC rate */
     double scaleup_latency_s;             /* of one ring step inside the node */
     double network_latency_s;             /* of one ring step between nodes */
     double collective_start_s;            /* once a collective */
     double storage_bandwidth_bytes_per_s; /* of one node to the checkpoint store */
+    struct hardware_fabric scaleup, network;
+};
+
+struct network_topology_type;
+
+/* What lies between the nodes (network/topology.h). */
+struct hardware_topology {
+    const struct network_topology_type *type; /* NULL: nothing slower than the NICs */
+    int block_nodes;                          /* of a leaf, pod or group */
+    double oversubscription;                  /* of a block's uplinks; 1: none */
+    int shape[3];                             /* of a torus */
+    double background;                        /* part of these links that others use, below 1 */
+    bool spread;                              /* neighbours are in different blocks */
 };
 
 struct hardware_cluster {
@@ -46,6 +89,7 @@ struct hardware_cluster {
     struct hardware_node node;
     int nodes;
     int gpus_per_node; /* used ones; at most node.gpus */
+    struct hardware_topology topology;
 };
 
 /* Multiplies what launches cost, of the plain roofline and of every law. */

@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
-/*
- * The ring (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
- * workstations", 2009): the buffer is cut into n chunks; in each step every GPU passes one on.
- * Reducing takes n-1 steps, gathering n-1 more. A chunk waits for the one before it, so the
- * latencies add up along the ring: of 2 (n-1) steps in a row over nodes of g members, at most
- * ceil(2 (n-1) / g) are between nodes. tests/models/network/test_collective.c plays the steps.
- *
- * Against bandwidths measured with nccl-tests, with shares taken from other runs: rings of 8 GiB
- * and more within 9 % (A100 node, two nodes of H200, 128 H200); 512 MiB in a node 7-15 % too fast,
- * since the filling of the chunks' pipeline is left out. Where NCCL does not take the ring it is
- * faster: NVLS (all-reduce of 5 and more GPUs on NVSwitch since Hopper) by a third, a tree over two
- * nodes (which sends each byte over the wire once) by a factor of 2.
- */
+/* Groups, and the fastest of the algorithms (algorithm.c has their laws). */
 
 #include "models/network/collective.h"
 
+#include "models/network/algorithm.h"
+#include "models/network/topology.h"
 #include "sim/contract.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stddef.h>
+
+#define MIB 1048576.0
 
 static int minimum(int a, int b) {
     return a < b ? a : b;
@@ -34,104 +26,137 @@ static int greatest_common_divisor(int a, int b) {
     return a;
 }
 
-/* How many of members [0, ranks) are in the node of member `first`, from `first` on. */
-static int members_from(const struct hardware_cluster *cluster, int ranks, int stride, int first) {
-    long long node_end =
-        ((long long)first * stride / cluster->gpus_per_node + 1) * cluster->gpus_per_node;
-    long long beyond = (node_end + stride - 1) / stride;
+int network_domain_gpus(const struct hardware_cluster *cluster) {
+    int nodes = 1;
+    if (cluster->node.domain_gpus > cluster->node.gpus)
+        nodes = cluster->node.domain_gpus / cluster->node.gpus;
+    return nodes * cluster->gpus_per_node;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* How many of members [0, ranks) are in the domain of member `first`, from `first` on. */
+static int members_from(int domain, int ranks, int stride, int first) {
+    long long domain_end = ((long long)first * stride / domain + 1) * domain;
+    long long beyond = (domain_end + stride - 1) / stride;
     return (beyond < ranks ? (int)beyond : ranks) - first;
 }
 
-/* Members fall into nodes in a pattern that repeats; only its first run and the last node, which
- * may be cut short, have to be counted. */
+/* Members fall into domains in a pattern that repeats; only its first run and the last domain,
+ * which may be cut short, have to be counted. */
 struct network_group network_group_strided(const struct hardware_cluster *cluster, int ranks,
                                            int stride) {
     CONTRACT(ranks >= 1 && stride >= 1 && cluster->gpus_per_node >= 1, "an empty group or node");
-    int node = cluster->gpus_per_node;
-    int pattern = minimum(ranks, node / greatest_common_divisor(node, stride));
-    long long last_node = (long long)(ranks - 1) * stride / node;
-    int last_first = (int)((last_node * node + stride - 1) / stride);
-    int fewest = members_from(cluster, ranks, stride, last_first);
+    int domain = network_domain_gpus(cluster);
+    int pattern = minimum(ranks, domain / greatest_common_divisor(domain, stride));
+    long long last = (long long)(ranks - 1) * stride / domain;
+    int last_first = (int)((last * domain + stride - 1) / stride);
+    int fewest = members_from(domain, ranks, stride, last_first);
     for (int first = 0, members; first < pattern; first += members) {
-        members = members_from(cluster, ranks, stride, first);
+        members = members_from(domain, ranks, stride, first);
         fewest = minimum(fewest, members);
     }
-    return (struct network_group){.ranks = ranks, .ranks_per_node = fewest};
-}
-
-static bool is_inside_a_node(struct network_group group) {
-    return group.ranks <= group.ranks_per_node;
-}
-
-static double scaleup_bandwidth(const struct hardware_cluster *cluster) {
-    return cluster->gpu.scaleup_bandwidth_bytes_per_s * cluster->node.scaleup_efficiency;
-}
-
-/* The NICs' rate for one of a node's GPUs. */
-static double network_bandwidth_per_gpu(const struct hardware_cluster *cluster) {
-    return cluster->node.network_bandwidth_bytes_per_s * cluster->node.network_efficiency /
-           cluster->gpus_per_node;
+    return (struct network_group){
+        .ranks = ranks,
+        .ranks_per_node = fewest,
+        .ring_share = network_topology_ring_share(cluster, ranks, stride, fewest),
+        .exchange_share = network_topology_exchange_share(cluster, ranks, stride, fewest)};
 }
 
 double network_ring_bandwidth(const struct hardware_cluster *cluster, struct network_group group) {
-    double inside = scaleup_bandwidth(cluster);
-    if (is_inside_a_node(group))
-        return inside;
-    double between = network_bandwidth_per_gpu(cluster) * group.ranks_per_node;
-    return group.ranks_per_node == 1 ? between : fmin(inside, between);
+    struct network_lane lane = network_lane_of(cluster, group);
+    return network_lane_ring(&lane);
 }
 
-/* Latency of `steps` steps in a row round the ring. */
-static double steps_s(const struct hardware_cluster *cluster, struct network_group group,
-                      int steps) {
-    if (is_inside_a_node(group))
-        return steps * cluster->node.scaleup_latency_s;
-    int between = (steps + group.ranks_per_node - 1) / group.ranks_per_node;
-    return between * cluster->node.network_latency_s +
-           (steps - between) * cluster->node.scaleup_latency_s;
+double network_bus_factor(enum network_collective kind, int ranks) {
+    double others = (ranks - 1.0) / ranks;
+    switch (kind) {
+    case NETWORK_ALL_REDUCE:
+        return 2.0 * others;
+    case NETWORK_BROADCAST:
+    case NETWORK_SEND_RECV:
+        return 1.0;
+    default:
+        return others;
+    }
 }
 
-static double all_to_all_s(const struct hardware_cluster *cluster, struct network_group group,
-                           double bytes) {
-    int inside = minimum(group.ranks, group.ranks_per_node);
-    double per_rank = bytes / group.ranks;
-    double seconds = 0.0;
-    if (inside > 1)
-        seconds = per_rank * (inside - 1) / scaleup_bandwidth(cluster);
-    if (group.ranks > inside)
-        seconds =
-            fmax(seconds, per_rank * (group.ranks - inside) / network_bandwidth_per_gpu(cluster));
-    return steps_s(cluster, group, 1) + seconds;
+/* ---- the fastest ----------------------------------------------------------------------------- */
+
+/* Chunks of the best size fill and empty the pipeline in 2 sqrt(chunk T). Between domains there are
+ * only so many buffers under way: the term saturates with the latency. */
+static double pipeline_s(const struct network_lane *lane, const struct network_cost *cost) {
+    if (cost->chunk_s <= 0.0 || cost->transfer_s <= 0.0 || isinf(cost->transfer_s))
+        return 0.0;
+    double free = 2.0 * sqrt(cost->chunk_s * cost->transfer_s);
+    return lane->across ? 1.0 / (1.0 / free + 1.0 / (4.0 * cost->latency_s)) : free;
 }
 
-static double ring_s(const struct hardware_cluster *cluster, struct network_group group, int steps,
-                     double moved_bytes) {
-    return steps_s(cluster, group, steps) + moved_bytes / network_ring_bandwidth(cluster, group);
+static struct network_estimate estimate(const struct network_lane *lane,
+                                        enum network_algorithm algorithm,
+                                        enum network_collective kind, double bytes, double host_s) {
+    struct network_cost cost = network_algorithm_type(algorithm)->cost(lane, kind, bytes);
+    struct network_estimate result = {.algorithm = algorithm,
+                                      .latency_s = host_s + cost.latency_s,
+                                      .transfer_s = cost.transfer_s,
+                                      .pipeline_s = pipeline_s(lane, &cost)};
+    result.seconds = result.latency_s + result.transfer_s + result.pipeline_s;
+    return result;
+}
+
+static bool permitted(const struct network_call *call, enum network_algorithm algorithm) {
+    if (call->algorithms == 0)
+        return network_algorithm_type(algorithm)->library;
+    return (call->algorithms >> algorithm & 1U) != 0;
+}
+
+static double uncertainty(const struct network_lane *lane, enum network_collective kind,
+                          double bytes) {
+    const struct hardware_fabric *fabric =
+        lane->across ? &lane->node->network : &lane->node->scaleup;
+    if (kind == NETWORK_ALL_TO_ALL && fabric->uncertainty_alltoall > 0.0)
+        return fabric->uncertainty_alltoall;
+    if (kind == NETWORK_SEND_RECV && fabric->uncertainty_send > 0.0)
+        return fabric->uncertainty_send;
+    return bytes < MIB ? fabric->uncertainty_small : fabric->uncertainty;
+}
+
+/* Read and written once in the memory of each GPU. */
+static double copy_s(const struct hardware_cluster *cluster, double bytes) {
+    double bandwidth = cluster->gpu.memory_bandwidth_bytes_per_s * cluster->gpu.memory_efficiency;
+    CONTRACT(bandwidth > 0.0, "a copy in a memory without bandwidth");
+    return 2.0 * bytes / bandwidth;
+}
+
+struct network_estimate network_collective_estimate(const struct hardware_cluster *cluster,
+                                                    enum network_collective kind,
+                                                    struct network_group group, double bytes,
+                                                    const struct network_call *call) {
+    const struct network_call plain = {0};
+    const struct network_call *how = call == NULL ? &plain : call;
+    struct network_estimate best = {.seconds = (double)INFINITY};
+    CONTRACT(group.ranks >= 1 && group.ranks_per_node >= 1, "an empty group");
+    CONTRACT(bytes >= 0.0 && how->host_s >= 0.0, "a negative number of bytes or seconds");
+    if (group.ranks == 1 || bytes == 0.0)
+        return (struct network_estimate){0};
+    struct network_lane lane = network_lane_of(cluster, group);
+    double skewed = kind == NETWORK_ALL_TO_ALL && how->skew > 1.0 ? how->skew * bytes : bytes;
+    for (unsigned i = 0; i < NETWORK_ALGORITHM_COUNT; i++) {
+        enum network_algorithm algorithm = (enum network_algorithm)i;
+        if (!permitted(how, algorithm) || !network_algorithm_type(algorithm)->applies(&lane, kind))
+            continue;
+        struct network_estimate next = estimate(&lane, algorithm, kind, skewed, how->host_s);
+        if (next.seconds < best.seconds)
+            best = next;
+    }
+    if (how->copied)
+        best.seconds += copy_s(cluster, bytes);
+    best.seconds = fmax(best.seconds, how->floor_s);
+    best.uncertainty = uncertainty(&lane, kind, bytes);
+    return best;
 }
 
 double network_collective_s(const struct hardware_cluster *cluster, enum network_collective kind,
                             struct network_group group, double bytes) {
-    CONTRACT(group.ranks >= 1 && group.ranks_per_node >= 1, "an empty group");
-    CONTRACT(bytes >= 0.0, "a negative number of bytes");
-    if (group.ranks == 1 || bytes == 0.0)
-        return 0.0;
-    int others = group.ranks - 1;
-    double moved = bytes * others / group.ranks;
-    double seconds = 0.0;
-    switch (kind) {
-    case NETWORK_ALL_REDUCE:
-        seconds = ring_s(cluster, group, 2 * others, 2.0 * moved);
-        break;
-    case NETWORK_ALL_GATHER:
-    case NETWORK_REDUCE_SCATTER:
-        seconds = ring_s(cluster, group, others, moved);
-        break;
-    case NETWORK_BROADCAST:
-        seconds = ring_s(cluster, group, others, bytes);
-        break;
-    case NETWORK_ALL_TO_ALL:
-        seconds = all_to_all_s(cluster, group, bytes);
-        break;
-    }
-    return cluster->node.collective_start_s + seconds;
+    return network_collective_estimate(cluster, kind, group, bytes, NULL).seconds;
 }

@@ -3,58 +3,102 @@
 #define MODELS_NETWORK_COLLECTIVE_H
 
 /*
- * Time of a collective over a ring of GPUs, alone on its links. `bytes` is the total buffer, as
- * nccl-tests counts it (all-gather and reduce-scatter: the gathered size; all-to-all: what one GPU
- * holds).
+ * Time of a collective over a group of GPUs, alone on its links. `bytes` is the total buffer, as
+ * nccl-tests counts it (all-gather, reduce-scatter, gather: the gathered size; all-to-all: what one
+ * GPU holds; send/recv: the message).
  *
- *     t = start + steps x latency + factor(n) x bytes / bandwidth
- *     all-reduce                   steps 2 (n-1)   factor 2 (n-1)/n
- *     all-gather, reduce-scatter   steps n-1       factor (n-1)/n
- *     broadcast                    steps n-1       factor 1
+ *     t = max(floor, host + a + T + E(T))
  *
- * A ring over several nodes crosses each node's NICs once per direction, and the groups that run at
- * the same time in a node share all its NICs: bandwidth = min(NVLink, NICs of the node x members in
- * the node / its GPUs), each with its measured share (one member a node has no NVLink to wait for).
- * Of any run of steps round the ring one in so many as there are members in a node goes between
- * nodes and has the network's latency.
+ *     a   latency: start of the kernel, and the steps that wait for each other
+ *     T   bytes over the slowest link / its bandwidth
+ *     E   filling and emptying of the pipeline of chunks, 2 sqrt(chunk T) with the best chunk size
  *
- * An all-to-all is no ring: a GPU sends to all others at once, (g-1)/n of its buffer over NVLink
- * and (n-g)/n through the NICs (g members a node), the slower of which is its time, with one step
- * of latency.
+ * and of the algorithms that the collective and the group permit (algorithm.h: ring, tree,
+ * reduction in the switch, all at once) the fastest counts, as the libraries' own tuning wants it.
  *
- * Left out: trees, NVLS and other reductions in the network, contention between groups.
+ * Members that NVLink joins are a domain: a node, or more of them (`domain_gpus`). Groups that run
+ * at the same time in a domain share its NICs: a group with m of its GPUs has that part of them.
+ *
+ * Left out: contention with other traffic (topology.h), protocols below the chunk.
  */
 
 #include "models/hardware/cluster.h"
+
+#include <stdbool.h>
 
 enum network_collective {
     NETWORK_ALL_REDUCE,
     NETWORK_ALL_GATHER,
     NETWORK_REDUCE_SCATTER,
     NETWORK_ALL_TO_ALL,
-    NETWORK_BROADCAST
+    NETWORK_BROADCAST,
+    NETWORK_GATHER,    /* everything to one member */
+    NETWORK_SEND_RECV, /* one member to another: the group is the two of them */
+    NETWORK_COLLECTIVE_COUNT
 };
 
-/* Who takes part: `ranks` GPUs, `ranks_per_node` of them in each node they touch. */
+/* Who takes part: `ranks` GPUs, `ranks_per_node` of them in each NVLink domain they touch. */
 struct network_group {
     int ranks;
     int ranks_per_node;
+    double ring_share, exchange_share; /* of the NICs, that the topology leaves; 0 is 1 */
 };
 
+/* How it is called. All 0 is a call from a CUDA graph or behind other kernels, left to the
+ * library's choice of algorithm. */
+struct network_call {
+    double host_s;  /* what the host adds that nothing hides */
+    double floor_s; /* the host's own time where it is called anew each time: nothing is faster */
+    bool copied;    /* the buffer is first copied to where others can read it */
+    unsigned algorithms; /* bits (1 << enum network_algorithm) that are permitted; 0: all that the
+                            library has, which excludes NETWORK_DIRECT */
+    double skew;         /* all-to-all: bytes of the busiest pair of GPUs / the mean; 0: even */
+};
+
+enum network_algorithm {
+    NETWORK_RING,
+    NETWORK_TREE,
+    NETWORK_SWITCH, /* NVLS */
+    NETWORK_PAIRWISE,
+    NETWORK_DIRECT, /* small all-reduces of inference engines */
+    NETWORK_ALGORITHM_COUNT
+};
+
+struct network_estimate {
+    enum network_algorithm algorithm;
+    double seconds;     /* the sum of all */
+    double latency_s;   /* host and a */
+    double transfer_s;  /* T */
+    double pipeline_s;  /* E */
+    double uncertainty; /* 9 of 10 measured calls of this kind were within seconds x (1 +- this); 0
+                           where the fabric has none */
+};
+
+/* GPUs in use of one NVLink domain. */
+int network_domain_gpus(const struct hardware_cluster *cluster);
+
 /* A group of `ranks` (at least 1) whose members are `stride` GPU numbers apart from GPU 0 on, GPUs
- * packed node by node. Where nodes hold unequal numbers of members, the fewest count: that node's
- * NICs are the slowest link. */
+ * packed domain by domain. Where domains hold unequal numbers of members, the fewest count: that
+ * domain's NICs are the slowest link. */
 struct network_group network_group_strided(const struct hardware_cluster *cluster, int ranks,
                                            int stride);
 
-/* Bytes/s of the slowest link of the group's ring, efficiencies included; 0 where nodes have no
+/* Bytes/s of the slowest link of the group's ring, efficiencies included; 0 where domains have no
  * network between them. */
 double network_ring_bandwidth(const struct hardware_cluster *cluster, struct network_group group);
 
-/* Seconds; 0 for a group of one or no bytes, infinite where the group spans nodes without a
- * network.
- */
+/* Seconds 0 for a group of one or no bytes, infinite where the group spans domains without a
+ * network. `call` may be NULL. */
+struct network_estimate network_collective_estimate(const struct hardware_cluster *cluster,
+                                                    enum network_collective kind,
+                                                    struct network_group group, double bytes,
+                                                    const struct network_call *call);
+
+/* The seconds of that. */
 double network_collective_s(const struct hardware_cluster *cluster, enum network_collective kind,
                             struct network_group group, double bytes);
+
+/* Bytes that nccl-tests' bus bandwidth counts: bytes x this = bus bandwidth x seconds. */
+double network_bus_factor(enum network_collective kind, int ranks);
 
 #endif

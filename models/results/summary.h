@@ -52,6 +52,8 @@ struct rlhfsim_summary {
     } throughput;
     struct {
         struct results_figure mean_response_tokens, p99_response_tokens, share_cut, tail_idle_s;
+        struct results_figure p50_response_tokens, p90_response_tokens, max_response_tokens;
+        struct results_figure useless_tokens; /* of a response, after the useful answer */
     } rollout;
     struct {
         struct results_figure mean_versions;

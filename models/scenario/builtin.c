@@ -2,6 +2,7 @@
 #include "models/scenario/builtin.h"
 
 #include "models/algorithms/algorithm.h"
+#include "models/network/topology.h"
 #include "models/network/weight_sync.h"
 #include "models/scenario/schema.h"
 
@@ -13,7 +14,7 @@
 static const char *const algorithm_columns[] = {"name", "meaning", "models", "phases",
                                                 "samples_per_prompt"};
 static const char *const weight_sync_columns[] = {"name", "meaning", "moves"};
-static const char *const length_columns[] = {"name", "keys", "meaning"};
+static const char *const topology_columns[] = {"name", "meaning", "keys"};
 static const char *const key_columns[] = {"name",     "default", "required",
                                           "expected", "used_by", "meaning"};
 
@@ -91,22 +92,24 @@ static bool fill_weight_sync(struct base_arena *arena, size_t index, struct buil
     return true;
 }
 
-/* ---- lengths --------------------------------------------------------------------------------- */
+/* ---- topologies ------------------------------------------------------------------------------ */
 
-/* The names come from the schema, which has the laws that a scenario may write. */
-static bool fill_length(struct base_arena *arena, size_t index, struct builtin_row *row) {
-    static const char *const keys[] = {"mean", "mean, p99, limit, uncut"};
-    static const char *const meanings[] = {
-        "every length is the mean",
-        "the logarithm of the length is normal; cut at the limit, mean and p99 are what is seen "
-        "after the cut unless uncut is true"};
-    const char *const *names = scenario_schema_at(KEY_RESPONSE_TOKENS_LAW)->choices;
-    (void)arena;
-    if (index >= sizeof keys / sizeof keys[0] || names[index] == NULL)
+static bool fill_topology(struct base_arena *arena, size_t index, struct builtin_row *row) {
+    const struct network_topology_type *type = network_topology_at((unsigned)index);
+    char keys[TEXT_BYTES] = "";
+    if (type == NULL)
         return false;
-    row->text[0] = names[index];
-    row->text[1] = keys[index];
-    row->text[2] = meanings[index];
+    if ((type->keys & NETWORK_TOPOLOGY_BLOCK) != 0)
+        join(keys, sizeof keys, "block_nodes, placement");
+    if ((type->keys & NETWORK_TOPOLOGY_OVERSUBSCRIPTION) != 0)
+        join(keys, sizeof keys, "oversubscription");
+    if ((type->keys & NETWORK_TOPOLOGY_SHAPE) != 0)
+        join(keys, sizeof keys, "shape");
+    if (type->keys != 0)
+        join(keys, sizeof keys, "background");
+    row->text[0] = type->name;
+    row->text[1] = type->meaning;
+    row->text[2] = keep(arena, keys);
     return true;
 }
 
@@ -139,7 +142,7 @@ static bool fill_key(struct base_arena *arena, size_t index, struct builtin_row 
 static const struct builtin_kind kinds[RLHFSIM_CATALOG_KINDS] = {
     [RLHFSIM_CATALOG_ALGORITHMS] = {COLUMNS(algorithm_columns), fill_algorithm},
     [RLHFSIM_CATALOG_WEIGHT_SYNC] = {COLUMNS(weight_sync_columns), fill_weight_sync},
-    [RLHFSIM_CATALOG_LENGTHS] = {COLUMNS(length_columns), fill_length},
+    [RLHFSIM_CATALOG_TOPOLOGIES] = {COLUMNS(topology_columns), fill_topology},
     [RLHFSIM_CATALOG_KEYS] = {COLUMNS(key_columns), fill_key},
 };
 

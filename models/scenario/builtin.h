@@ -4,7 +4,7 @@
 
 /*
  * What the catalog lists although no file has it: the const tables of algorithms, of mechanisms of
- * weight sync, of laws of lengths and of the keys of a scenario, as rows of text.
+ * weight sync, and of the keys of a scenario, as rows of text.
  */
 
 #include "models/base/arena.h"

@@ -7,6 +7,7 @@
 #include "models/scenario/catalog_kernels.h"
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/csv_table.h"
+#include "models/scenario/node_fabric.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,39 @@ static enum rlhfsim_status read_file(struct load *load) {
     return status;
 }
 
+/* The fabrics of all nodes, which a later directory may have changed. */
+static enum rlhfsim_status fill_fabrics(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (struct record *record = load->catalog->records[CATALOG_NODES]; record != NULL;
+         record = record->next) {
+        struct catalog_node_row *item = record->item;
+        struct column_row row = record->row;
+        if (!node_fabric_fill(load->catalog, &row, &item->node, load->diagnostics))
+            worst = RLHFSIM_INVALID;
+    }
+    return worst;
+}
+
+/* Frameworks that name a row of weight_sync.csv, which a later directory may have changed. */
+static enum rlhfsim_status fill_weight_syncs(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (struct record *record = load->catalog->records[CATALOG_FRAMEWORKS]; record != NULL;
+         record = record->next) {
+        struct catalog_framework *framework = record->item;
+        const char *name = framework->weight_sync_name;
+        const struct catalog_weight_sync *row = catalog_weight_sync(load->catalog, name);
+        if (row != NULL && network_weight_sync_find(name) == NULL) {
+            framework->weight_sync = row->type;
+            framework->weight_sync_cost = row->cost;
+        } else if (!catalog_find_mechanism(name, record->row.place[FRAMEWORK_WEIGHT_SYNC],
+                                           "weight_sync", load->diagnostics,
+                                           &framework->weight_sync)) {
+            worst = RLHFSIM_INVALID;
+        }
+    }
+    return worst;
+}
+
 /* A node without its GPU could not be used, and who wrote the row wants to know. */
 static enum rlhfsim_status check_nodes(struct load *load) {
     enum rlhfsim_status worst = RLHFSIM_OK;
@@ -245,7 +279,7 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         load.file = join_path(&catalog->arena, directory, catalog_file_name(load.kind));
         if (load.file == NULL)
             return RLHFSIM_NO_MEMORY;
-        bool optional = !complete || load.kind >= CATALOG_ALIASES;
+        bool optional = !complete || load.kind >= CATALOG_FABRICS; /* those that came later */
         if (optional && !base_file_exists(load.file))
             continue;
         files++;
@@ -254,11 +288,13 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
     if (files == 0)
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
                                        "no catalog file here, expected gpus.csv, nodes.csv, "
-                                       "models.csv, prices.csv, frameworks.csv, aliases.csv, "
-                                       "attention.csv, kernels.csv, training.csv or "
-                                       "trainers.csv");
+                                       "models.csv, prices.csv, frameworks.csv, fabrics.csv, "
+                                       "weight_sync.csv, aliases.csv, attention.csv, "
+                                       "kernels.csv, training.csv, trainers.csv or lengths.csv");
     if (status == RLHFSIM_OK)
         status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
+    if (status == RLHFSIM_OK)
+        status = graver(fill_fabrics(&load), fill_weight_syncs(&load));
     if (status == RLHFSIM_OK)
         join_laws(catalog);
     return status == RLHFSIM_OK ? gather_coefficients(catalog) : status;
@@ -332,6 +368,15 @@ const struct catalog_law *catalog_law(const struct catalog *catalog, const char 
 
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name) {
     return find_item(catalog, CATALOG_FRAMEWORKS, name);
+}
+
+const struct catalog_weight_sync *catalog_weight_sync(const struct catalog *catalog,
+                                                      const char *name) {
+    return find_item(catalog, CATALOG_WEIGHT_SYNCS, name);
+}
+
+const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_FABRICS, name);
 }
 
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,

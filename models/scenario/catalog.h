@@ -3,12 +3,12 @@
 #define MODELS_SCENARIO_CATALOG_H
 
 /*
- * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, aliases,
- * attention, kernels), each row with its source. Several directories may be loaded; a later row
- * replaces an earlier one of its name. A name that no row has exactly is looked for without regard
- * to case, spaces, '-', '_' and an owner in front, then among the aliases; prices are matched
- * exactly. The nearest known name is offered when there is no match. columns.c has the columns of
- * each file; units of the files become SI here.
+ * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, fabrics,
+ * weight_sync, aliases, attention, kernels, training, trainers, lengths), each row with its source.
+ * Several directories may be loaded; a later row replaces an earlier one of its name. A name that
+ * no row has exactly is looked for without regard to case, spaces, '-', '_' and an owner in front,
+ * then among the aliases; prices are matched exactly. The nearest known name is offered when there
+ * is no match. columns.c has the columns of each file; units of the files become SI here.
  */
 
 #include "models/cost/ledger.h"
@@ -28,6 +28,7 @@ struct catalog_framework {
     double iteration_host_s;         /* rollout engine, per iteration */
     double sequence_host_s;          /* rollout engine, per iteration and running sequence */
     double transition_s_per_sqrt_gb; /* sleep + wake: x square root of the engine's weights in GB */
+    char weight_sync_name[64];       /* of a mechanism, or of a row of weight_sync.csv */
     const struct network_weight_sync_type *weight_sync; /* colocated */
     struct network_weight_sync_cost weight_sync_cost;
     double engine_residue_bytes;   /* of a sleeping engine: CUDA graphs and context */
@@ -35,6 +36,27 @@ struct catalog_framework {
     double fragmentation_fraction; /* allocator reserve beyond what is allocated */
     bool drop_last_prompts;        /* of an epoch: what does not fill a step is left out */
     bool drop_last_pairs;          /* offline, likewise */
+};
+
+/* A row of weight_sync.csv: a mechanism as a framework has it. */
+struct catalog_weight_sync {
+    char name[48];
+    const struct network_weight_sync_type *type;
+    struct network_weight_sync_cost cost;
+    int points;         /* measured syncs behind it */
+    double uncertainty; /* 9 of 10 syncs are within 1 +- this; 1 is a factor of 2 */
+};
+
+/* A row of fabrics.csv: `fabric` and, beside it, the figures that a node may give itself. */
+struct catalog_fabric {
+    struct hardware_fabric fabric;
+    enum catalog_fabric_use {
+        CATALOG_FABRIC_INSIDE,  /* joins the GPUs of a domain */
+        CATALOG_FABRIC_BETWEEN, /* joins domains */
+        CATALOG_FABRIC_HOST     /* a way of calling: `start_s` only */
+    } use;
+    double efficiency, latency_s, start_s; /* NAN: not known */
+    char fitted_with[48]; /* the fabric whose coefficients these are; "": its own */
 };
 
 struct catalog_price {
@@ -79,10 +101,10 @@ struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
 /* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there are,
- * aliases.csv, attention.csv, kernels.csv, training.csv and trainers.csv of `directory`; a user's
- * directory may lack some of them (`complete` false), but not all. All errors are reported, with
- * the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where reading a file fails,
- * RLHFSIM_NO_MEMORY. */
+ * fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv
+ * and lengths.csv of `directory`; a user's directory may lack some of them (`complete` false), but
+ * not all. All errors are reported, with the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where
+ * reading a file fails, RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
 
@@ -95,6 +117,9 @@ const struct hardware_node *catalog_node(const struct catalog *catalog, const ch
 const struct catalog_offer *catalog_node_offer(const struct catalog *catalog, const char *name);
 const struct llm_architecture *catalog_model(const struct catalog *catalog, const char *name);
 const struct catalog_framework *catalog_framework(const struct catalog *catalog, const char *name);
+const struct catalog_weight_sync *catalog_weight_sync(const struct catalog *catalog,
+                                                      const char *name);
+const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const char *name);
 /* The rates of an attention kernel ("flash_2") on a GPU, by its name in the catalog; both 0 where
  * there is no row for it. */
 struct training_attention_rates catalog_attention(const struct catalog *catalog, const char *gpu,
@@ -118,11 +143,14 @@ enum catalog_kind {
     CATALOG_MODELS,
     CATALOG_PRICES,
     CATALOG_FRAMEWORKS,
+    CATALOG_FABRICS,
+    CATALOG_WEIGHT_SYNCS,
     CATALOG_ALIASES,
     CATALOG_ATTENTION, /* rates of attention kernels by generation of GPUs */
     CATALOG_KERNELS,   /* "GPU/KERNEL"; catalog_kernels.h has what they are for */
     CATALOG_TRAINING,  /* coefficients of the training step, see training/coefficients.h */
     CATALOG_TRAINERS,  /* what software and machine a published table of step times is from */
+    CATALOG_LENGTHS,   /* published statistics, for people: no run reads them */
     CATALOG_KIND_COUNT
 };
 

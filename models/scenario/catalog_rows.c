@@ -15,6 +15,7 @@
 #define MICRO 1e-6
 #define MILLI 1e-3
 #define BITS_PER_BYTE 8.0
+#define PERCENT 0.01
 
 #define COPY(field, text) base_text_copy((field), sizeof(field), (text))
 
@@ -63,6 +64,64 @@ static double known_or_zero(double number) {
     return isnan(number) ? 0.0 : number;
 }
 
+/* ---- fabrics --------------------------------------------------------------------------------- */
+
+static bool fabric_use(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                       enum catalog_fabric_use *use) {
+    static const char *const words[] = {"inside", "between", "host"};
+    char quoted[BASE_QUOTE_SIZE];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        *use = (enum catalog_fabric_use)i;
+        if (strcmp(words[i], row->text[FABRIC_USE]) == 0)
+            return true;
+    }
+    (void)tree_error(diagnostics, row->place[FABRIC_USE],
+                     "use is %s, expected one of inside, between, host",
+                     base_quote(row->text[FABRIC_USE], quoted));
+    return false;
+}
+
+static bool fill_fabric(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        void *item) {
+    struct catalog_fabric *result = item;
+    double known[FABRIC_COLUMNS];
+    for (size_t i = 0; i < FABRIC_COLUMNS; i++)
+        known[i] = known_or_zero(row->number[i]);
+    result->efficiency = row->number[FABRIC_EFFICIENCY];
+    result->latency_s = row->number[FABRIC_LATENCY_US] * MICRO;
+    result->start_s = row->number[FABRIC_START_US] * MICRO;
+    result->fabric = (struct hardware_fabric){
+        .ring_of_2 = known[FABRIC_RING_OF_2],
+        .ring_of_4 = known[FABRIC_RING_OF_4],
+        .own_copy = known[FABRIC_OWN_COPY],
+        .chunk_s = known[FABRIC_CHUNK_US] * MICRO,
+        .alltoall = known[FABRIC_ALLTOALL],
+        .alltoall_of_2 = known[FABRIC_ALLTOALL_OF_2],
+        .alltoall_of_4 = known[FABRIC_ALLTOALL_OF_4],
+        .alltoall_start_s = known[FABRIC_ALLTOALL_START_US] * MICRO,
+        .alltoall_loss = known[FABRIC_ALLTOALL_LOSS],
+        .switch_reduce = known[FABRIC_SWITCH_REDUCE],
+        .switch_chunk_s = known[FABRIC_SWITCH_CHUNK_US] * MICRO,
+        .switch_members = (int)known[FABRIC_SWITCH_MEMBERS],
+        .tree = known[FABRIC_TREE],
+        .tree_inside = known[FABRIC_TREE_INSIDE],
+        .pair_inside = known[FABRIC_PAIR_INSIDE],
+        .direct_start_s = known[FABRIC_DIRECT_START_US] * MICRO,
+        .direct = known[FABRIC_DIRECT],
+        .direct_of_2 = known[FABRIC_DIRECT_OF_2],
+        .direct_second_s = known[FABRIC_DIRECT_SECOND_US] * MICRO,
+        .uncertainty = known[FABRIC_UNCERTAINTY] * PERCENT,
+        .uncertainty_small = known[FABRIC_UNCERTAINTY_SMALL] * PERCENT,
+        .uncertainty_alltoall = known[FABRIC_UNCERTAINTY_ALLTOALL] * PERCENT,
+        .uncertainty_send = known[FABRIC_UNCERTAINTY_SEND] * PERCENT,
+    };
+    COPY(result->fabric.name, row->text[FABRIC_NAME]);
+    COPY(result->fitted_with, row->text[FABRIC_FITTED_WITH]);
+    return fabric_use(row, diagnostics, &result->use);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
 static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
                       void *item) {
     struct catalog_node_row *result = item;
@@ -71,6 +130,9 @@ static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *
     (void)diagnostics;
     COPY(node->name, row->text[NODE_NAME]);
     COPY(node->gpu, row->text[NODE_GPU]);
+    COPY(node->scaleup.name, row->text[NODE_SCALEUP_FABRIC]);
+    COPY(node->network.name, row->text[NODE_NETWORK_FABRIC]);
+    node->domain_gpus = (int)known_or_zero(number[NODE_DOMAIN_GPUS]);
     node->gpus = (int)number[NODE_GPUS];
     /* A room that is not known has nothing in it: who needs it is refused. */
     node->host_memory_bytes = known_or_zero(number[NODE_HOST_MEMORY_GIB]) * GIB;
@@ -169,9 +231,11 @@ static bool fill_price(const struct column_row *row, struct rlhfsim_diagnostics 
     return true;
 }
 
-static bool find_weight_sync(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
-                             const struct network_weight_sync_type **result) {
-    const char *name = row->text[FRAMEWORK_WEIGHT_SYNC];
+/* ---- weight sync ----------------------------------------------------------------------------- */
+
+bool catalog_find_mechanism(const char *name, struct tree_place place, const char *column,
+                            struct rlhfsim_diagnostics *diagnostics,
+                            const struct network_weight_sync_type **result) {
     char quoted[BASE_QUOTE_SIZE];
     struct base_nearest nearest;
     const struct network_weight_sync_type *type;
@@ -182,12 +246,45 @@ static bool find_weight_sync(const struct column_row *row, struct rlhfsim_diagno
     for (unsigned i = 0; (type = network_weight_sync_at(i)) != NULL; i++)
         base_nearest_offer(&nearest, type->name);
     const char *near = base_nearest_name(&nearest);
-    (void)tree_error(diagnostics, row->place[FRAMEWORK_WEIGHT_SYNC],
-                     "weight_sync is %s, which is not known%s%s%s", base_quote(name, quoted),
-                     near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
-                     near == NULL ? "" : "'?");
+    (void)tree_error(diagnostics, place, "%s is %s, which is not known%s%s%s", column,
+                     base_quote(name, quoted), near == NULL ? "" : "; did you mean '",
+                     near == NULL ? "" : near, near == NULL ? "" : "'?");
     return false;
 }
+
+/* Where a mechanism loads, the rate must be there. */
+static bool check_load(const struct network_weight_sync_type *type, double load,
+                       struct tree_place place, struct rlhfsim_diagnostics *diagnostics) {
+    if (!type->loads || load > 0.0)
+        return true;
+    (void)tree_error(diagnostics, place, "%s needs a load rate above 0", type->name);
+    return false;
+}
+
+static bool fill_sync(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                      void *item) {
+    struct catalog_weight_sync *sync = item;
+    double known[SYNC_COLUMNS];
+    for (size_t i = 0; i < SYNC_COLUMNS; i++)
+        known[i] = known_or_zero(row->number[i]);
+    COPY(sync->name, row->text[SYNC_NAME]);
+    sync->cost = (struct network_weight_sync_cost){
+        .pause_s = known[SYNC_PAUSE_S],
+        .tensor_s = known[SYNC_TENSOR_MS] * MILLI,
+        .load_bandwidth_bytes_per_s = known[SYNC_LOAD_GB_PER_S] * GB,
+        .bucket_bytes = known[SYNC_BUCKET_GB] * GB,
+        .bucket_s = known[SYNC_BUCKET_MS] * MILLI,
+        .hop_s = known[SYNC_HOP_S],
+        .changed_fraction = known[SYNC_CHANGED_FRACTION]};
+    sync->points = (int)known[SYNC_POINTS];
+    sync->uncertainty = known[SYNC_UNCERTAINTY] * PERCENT;
+    return catalog_find_mechanism(row->text[SYNC_MECHANISM], row->place[SYNC_MECHANISM],
+                                  "mechanism", diagnostics, &sync->type) &&
+           check_load(sync->type, sync->cost.load_bandwidth_bytes_per_s,
+                      row->place[SYNC_LOAD_GB_PER_S], diagnostics);
+}
+
+/* ---- frameworks ------------------------------------------------------------------------------ */
 
 static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
                            void *item) {
@@ -210,15 +307,20 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
     framework->sequence_host_s = number[FRAMEWORK_SEQUENCE_HOST_US] * MICRO;
     framework->transition_s_per_sqrt_gb = number[FRAMEWORK_TRANSITION_S_PER_SQRT_GB];
     framework->weight_sync_cost = (struct network_weight_sync_cost){
-        .pause_s = number[FRAMEWORK_SYNC_PAUSE_S],
-        .tensor_s = number[FRAMEWORK_SYNC_TENSOR_MS] * MILLI,
-        .load_bandwidth_bytes_per_s = number[FRAMEWORK_SYNC_LOAD_GB_PER_S] * GB};
+        .pause_s = known_or_zero(number[FRAMEWORK_SYNC_PAUSE_S]),
+        .tensor_s = known_or_zero(number[FRAMEWORK_SYNC_TENSOR_MS]) * MILLI,
+        .load_bandwidth_bytes_per_s = known_or_zero(number[FRAMEWORK_SYNC_LOAD_GB_PER_S]) * GB};
+    COPY(framework->weight_sync_name, row->text[FRAMEWORK_WEIGHT_SYNC]);
+    framework->weight_sync = network_weight_sync_find(framework->weight_sync_name);
     framework->engine_residue_bytes = number[FRAMEWORK_ENGINE_RESIDUE_GIB] * GIB;
     framework->context_bytes = number[FRAMEWORK_CONTEXT_GIB] * GIB;
     framework->fragmentation_fraction = number[FRAMEWORK_FRAGMENTATION_FRACTION];
     framework->drop_last_prompts = number[FRAMEWORK_DROP_LAST_PROMPTS] > 0.0;
     framework->drop_last_pairs = number[FRAMEWORK_DROP_LAST_PAIRS] > 0.0;
-    return find_weight_sync(row, diagnostics, &framework->weight_sync);
+    return framework->weight_sync == NULL || /* a row of weight_sync.csv; see catalog.c */
+           check_load(framework->weight_sync,
+                      framework->weight_sync_cost.load_bandwidth_bytes_per_s,
+                      row->place[FRAMEWORK_SYNC_LOAD_GB_PER_S], diagnostics);
 }
 
 /* An alias is its row: catalog.c looks it up by the row's name. */
@@ -365,6 +467,14 @@ static bool fill_trainer(const struct column_row *row, struct rlhfsim_diagnostic
                       diagnostics);
 }
 
+static bool fill_length(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        void *item) {
+    struct catalog_length *length = item;
+    (void)diagnostics;
+    COPY(length->name, row->text[LENGTH_NAME]);
+    return true;
+}
+
 struct row_type {
     size_t size, provenance;
     bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
@@ -376,6 +486,8 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_MODELS] = {sizeof(struct llm_architecture), MODEL_PROVENANCE, fill_model},
     [CATALOG_PRICES] = {sizeof(struct catalog_price), PRICE_PROVENANCE, fill_price},
     [CATALOG_FRAMEWORKS] = {sizeof(struct catalog_framework), FRAMEWORK_PROVENANCE, fill_framework},
+    [CATALOG_FABRICS] = {sizeof(struct catalog_fabric), FABRIC_PROVENANCE, fill_fabric},
+    [CATALOG_WEIGHT_SYNCS] = {sizeof(struct catalog_weight_sync), SYNC_PROVENANCE, fill_sync},
     [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
     [CATALOG_ATTENTION] = {sizeof(struct catalog_attention_row), ATTENTION_PROVENANCE,
                            fill_attention},
@@ -383,6 +495,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_TRAINING] = {sizeof(struct training_coefficient_row), TRAINING_PROVENANCE,
                           fill_training},
     [CATALOG_TRAINERS] = {sizeof(struct catalog_trainer), TRAINER_PROVENANCE, fill_trainer},
+    [CATALOG_LENGTHS] = {sizeof(struct catalog_length), LENGTH_PROVENANCE, fill_length},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {

@@ -18,6 +18,10 @@ struct catalog_law {
     struct hardware_kernel_laws laws; /* this one filled */
 };
 
+struct catalog_length {
+    char name[64];
+};
+
 struct catalog_alias {
     enum catalog_kind kind; /* of what it stands for */
     char alias[96], name[96];
@@ -31,6 +35,11 @@ const struct catalog_law *catalog_law(const struct catalog *catalog, const char 
 size_t catalog_row_size(enum catalog_kind kind);
 bool catalog_row_fill(enum catalog_kind kind, const struct column_row *row,
                       struct rlhfsim_diagnostics *diagnostics, void *item);
+
+/* The mechanism of that name. False after an error at `place`, which calls the text `column`. */
+bool catalog_find_mechanism(const char *name, struct tree_place place, const char *column,
+                            struct rlhfsim_diagnostics *diagnostics,
+                            const struct network_weight_sync_type **result);
 
 /* Room for the name of any row. */
 #define CATALOG_NAME_BYTES 192

@@ -66,8 +66,7 @@ static void check_contexts(struct scenario_draft *draft, int64_t longest_prompt)
 static void check_token_budget(struct scenario_draft *draft, int64_t longest_prompt) {
     int64_t budget = draft->scenario->training.microbatch_tokens;
     int64_t response = draft->scenario->rollout.max_new_tokens;
-    bool unlimited = draft->scenario->rollout.prompt.moments.law == GENERATION_LENGTH_LOGNORMAL &&
-                     !scenario_known(draft, KEY_PROMPT_TOKENS_LIMIT);
+    bool unlimited = generation_lengths_longest(&draft->scenario->rollout.prompt.fitted) == 0.0;
     if (!scenario_known(draft, KEY_TRAINING_MICROBATCH_TOKENS) ||
         budget >= longest_prompt + response)
         return;

@@ -14,6 +14,7 @@
 #define SHARE ABOVE(0, 1)
 #define BOOLEAN .type = COLUMN_BOOLEAN
 #define UNKNOWN .unknown = true
+#define OPTIONAL .unknown = true, .optional = true
 #define UNIT(name) .unit = (name)
 #define ELSE(text) .fallback = (text)
 #define LARGE 1e15
@@ -59,6 +60,41 @@ static const struct column node_columns[NODE_COLUMNS] = {
     {"network_latency_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
     {"collective_start_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
     {"storage_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"domain_gpus", INTEGER(1, 1024), OPTIONAL},
+    {"scaleup_fabric", .type = COLUMN_NOTE, .most = 47, .optional = true, ELSE("")},
+    {"network_fabric", .type = COLUMN_NOTE, .most = 47, .optional = true, ELSE("")},
+    ORIGIN};
+
+static const struct column fabric_columns[FABRIC_COLUMNS] = {
+    {"name", TEXT(47)},
+    {"use", TEXT(15)},
+    {"fitted_with", .type = COLUMN_NOTE, .most = 47, ELSE("")},
+    {"efficiency", SHARE, UNKNOWN},
+    {"latency_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"start_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"chunk_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"own_copy", NUMBER(0, 1), UNKNOWN},
+    {"ring_of_2", ABOVE(0, 100), UNKNOWN},
+    {"ring_of_4", ABOVE(0, 100), UNKNOWN},
+    {"alltoall", ABOVE(0, 100), UNKNOWN},
+    {"alltoall_of_2", ABOVE(0, 100), UNKNOWN},
+    {"alltoall_of_4", ABOVE(0, 100), UNKNOWN},
+    {"alltoall_start_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"alltoall_loss", NUMBER(0, 1), UNKNOWN},
+    {"switch_reduce", SHARE, UNKNOWN},
+    {"switch_chunk_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"switch_members", INTEGER(2, 1024), UNKNOWN},
+    {"tree", SHARE, UNKNOWN},
+    {"tree_inside", SHARE, UNKNOWN},
+    {"pair_inside", SHARE, UNKNOWN},
+    {"direct_start_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"direct", SHARE, UNKNOWN},
+    {"direct_of_2", SHARE, UNKNOWN},
+    {"direct_second_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
+    {"uncertainty_percent", NUMBER(0, LARGE), UNKNOWN, UNIT("%")},
+    {"uncertainty_small_percent", NUMBER(0, LARGE), UNKNOWN, UNIT("%")},
+    {"uncertainty_alltoall_percent", NUMBER(0, LARGE), UNKNOWN, UNIT("%")},
+    {"uncertainty_send_percent", NUMBER(0, LARGE), UNKNOWN, UNIT("%")},
     ORIGIN};
 
 /* The limits of the shapes keep the parameter count within 63 bits, see architecture.h. */
@@ -102,9 +138,9 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"sequence_host_us", NUMBER(0, LARGE), UNIT("us")},
     {"transition_s_per_sqrt_gb", NUMBER(0, LARGE), UNIT("s/sqrt(GB)")},
     {"weight_sync", TEXT(63)},
-    {"sync_pause_s", NUMBER(0, LARGE), UNIT("s")},
-    {"sync_tensor_ms", NUMBER(0, LARGE), UNIT("ms")},
-    {"sync_load_gb_per_s", NUMBER(0, LARGE), UNIT("GB/s")},
+    {"sync_pause_s", NUMBER(0, LARGE), UNKNOWN, UNIT("s")},
+    {"sync_tensor_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    {"sync_load_gb_per_s", NUMBER(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"engine_residue_gib", NUMBER(0, LARGE), UNIT("GiB")},
     {"context_gib", NUMBER(0, LARGE), UNIT("GiB")},
     {"fragmentation_fraction", NUMBER(0, 1)},
@@ -115,6 +151,19 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"expert_layer_ms", NUMBER(0, LARGE), UNIT("ms"), .optional = true, ELSE("0")},
     ORIGIN};
 
+static const struct column sync_columns[SYNC_COLUMNS] = {
+    {"name", TEXT(47)},
+    {"mechanism", TEXT(63)},
+    {"pause_s", NUMBER(0, LARGE), UNKNOWN, UNIT("s")},
+    {"tensor_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    {"load_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
+    {"bucket_gb", ABOVE(0, LARGE), UNKNOWN, UNIT("GB")},
+    {"bucket_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    {"hop_s", NUMBER(0, LARGE), UNKNOWN, UNIT("s")},
+    {"changed_fraction", NUMBER(0, 1), UNKNOWN},
+    {"points", INTEGER(0, 1e6)},
+    {"uncertainty_percent", NUMBER(0, LARGE), UNIT("%")},
+    ORIGIN};
 static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TEXT(31)},
                                                                    {"gpus", TEXT(255)},
                                                                    {"forward_share", ABOVE(0, 4)},
@@ -146,6 +195,20 @@ static const struct column trainer_columns[TRAINER_COLUMNS] = {
     {"microbatch", INTEGER(1, 1e6), UNKNOWN, UNIT("sequences")},
     {"local_batch", BOOLEAN},
     {"lora_rank", INTEGER(1, 65536)},
+    ORIGIN};
+
+static const struct column length_columns[LENGTH_COLUMNS] = {
+    {"name", TEXT(63)},
+    {"what", TEXT(31)},
+    {"model", .type = COLUMN_NOTE},
+    {"requests", INTEGER(1, LARGE), UNKNOWN},
+    {"mean", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"cv", NUMBER(0, LARGE), UNKNOWN},
+    {"p50", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"p90", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"p99", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"max", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
+    {"limit", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
     ORIGIN};
 
 static const struct column alias_columns[ALIAS_COLUMNS] = {
@@ -188,6 +251,9 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_MODELS] = {"models.csv", "model", model_columns, MODEL_COLUMNS},
     [CATALOG_PRICES] = {"prices.csv", "price", price_columns, PRICE_COLUMNS},
     [CATALOG_FRAMEWORKS] = {"frameworks.csv", "framework", framework_columns, FRAMEWORK_COLUMNS},
+    [CATALOG_FABRICS] = {"fabrics.csv", "fabric", fabric_columns, FABRIC_COLUMNS},
+    [CATALOG_WEIGHT_SYNCS] = {"weight_sync.csv", "weight sync", sync_columns, SYNC_COLUMNS},
+    [CATALOG_LENGTHS] = {"lengths.csv", "length", length_columns, LENGTH_COLUMNS},
     [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
     [CATALOG_ATTENTION] = {"attention.csv", "attention kernel", attention_columns,
                            ATTENTION_COLUMNS},
@@ -199,7 +265,8 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",
                                           NULL};
 /* In the order of enum catalog_kind; prices have no aliases. */
-static const char *const alias_kinds[] = {"gpu", "node", "model", "price", "framework", NULL};
+static const char *const alias_kinds[] = {"gpu",       "node",   "model",       "price",
+                                          "framework", "fabric", "weight sync", NULL};
 static const char *const booleans[] = {"no", "yes", NULL};
 
 const struct column *catalog_columns(enum catalog_kind kind, size_t *count) {
@@ -304,7 +371,7 @@ static void describe(const struct column *column, char *buffer, size_t size) {
         (void)snprintf(buffer, size, "one of measured, interpolated, extrapolated, assumed");
         break;
     case COLUMN_KIND:
-        (void)snprintf(buffer, size, "one of gpu, node, model, framework");
+        (void)snprintf(buffer, size, "one of gpu, node, model, framework, fabric, weight sync");
         break;
     }
 }

@@ -94,11 +94,9 @@ static int64_t shortest_context(const struct scenario_draft *draft) {
 }
 
 int64_t scenario_longest_prompt(const struct scenario_draft *draft) {
-    const struct generation_length_moments *moments = &draft->scenario->rollout.prompt.moments;
+    double longest = generation_lengths_longest(&draft->scenario->rollout.prompt.fitted);
     int64_t room = shortest_context(draft) - draft->scenario->rollout.max_new_tokens;
-    if (moments->law == GENERATION_LENGTH_FIXED)
-        return llround(moments->mean);
-    if (moments->limit > 0.0)
-        return llround(moments->limit);
+    if (longest > 0.0)
+        return llround(longest);
     return room > 1 ? room : 1;
 }

@@ -33,6 +33,7 @@ struct scenario_draft {
 void scenario_resolve_algorithm(struct scenario_draft *draft); /* and keys it has no use for */
 void scenario_resolve_framework(struct scenario_draft *draft);
 void scenario_resolve_cluster(struct scenario_draft *draft);
+void scenario_resolve_topology(struct scenario_draft *draft);  /* by the stage before */
 void scenario_resolve_attention(struct scenario_draft *draft); /* the kernel's rates on the GPU */
 void scenario_resolve_software(struct scenario_draft *draft);  /* the framework's family */
 void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL term */
@@ -77,7 +78,7 @@ int scenario_rank_gpus(const struct rlhfsim_scenario *scenario);
 /* Whether a step of the algorithm updates the role's model. */
 bool scenario_trains(const struct algorithm_type *type, enum algorithm_role role);
 
-/* Tokens of the longest prompt that can come; a lognormal law without a limit may fill what the
+/* Tokens of the longest prompt that can come; a law without a longest length may fill what the
  * context of the models leaves beside the response. Needs models, lengths known. */
 int64_t scenario_longest_prompt(const struct scenario_draft *draft);
 

@@ -12,6 +12,7 @@ void rlhfsim_scenario_facts(const struct rlhfsim_scenario *scenario, struct rlhf
                                     .gpu = scenario->cluster.gpu.name,
                                     .nodes = scenario->cluster.nodes,
                                     .gpus = hardware_cluster_gpus(&scenario->cluster),
+                                    .topology = scenario->topology,
                                     .offline = offline,
                                     .prompts_per_step = scenario->algorithm.prompts_per_step,
                                     .samples_per_prompt = scenario->algorithm.samples_per_prompt,

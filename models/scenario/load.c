@@ -10,6 +10,7 @@
 #include "models/base/locale.h"
 #include "models/scenario/canonical.h"
 #include "models/scenario/draft.h"
+#include "models/scenario/length_file.h"
 #include "models/scenario/model_file.h"
 #include "models/scenario/sets.h"
 
@@ -259,6 +260,7 @@ uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source, const c
     hash = base_hash_bytes(hash, source->file.text, source->file.length);
     hash = base_hash_number(hash, catalog_fingerprint(source->catalog));
     hash = scenario_model_files_hash(hash, source->path, source->catalog, source->root);
+    hash = scenario_length_files_hash(hash, source->path, source->root);
     hash = base_hash_number(hash, options->set_count);
     for (size_t i = 0; i < options->set_count; i++)
         hash = base_hash_text(hash, options->sets[i]);
@@ -280,7 +282,7 @@ static bool is_model_key(const char *key) {
 
 uint64_t rlhfsim_source_value_fingerprint(const struct rlhfsim_source *source, const char *key,
                                           const char *value) {
-    if (!is_model_key(key))
+    if (!is_model_key(key) && !scenario_length_file_named(key))
         return 0;
     uint64_t hash = BASE_HASH_START;
     struct base_arena arena = {0};
@@ -288,7 +290,9 @@ uint64_t rlhfsim_source_value_fingerprint(const struct rlhfsim_source *source, c
     struct tree_source text = {scenario_set_file, value, strlen(value), 1};
     struct rlhfsim_diagnostics *unseen = rlhfsim_diagnostics_new();
     if (unseen != NULL && tree_read(&arena, &text, unseen, &node) == RLHFSIM_OK)
-        hash = scenario_model_file_hash(hash, source->path, source->catalog, node);
+        hash = is_model_key(key)
+                   ? scenario_model_file_hash(hash, source->path, source->catalog, node)
+                   : scenario_length_file_hash(hash, source->path, key, node);
     rlhfsim_diagnostics_free(unseen);
     base_arena_release(&arena);
     return hash == BASE_HASH_START ? 0 : hash;
@@ -305,6 +309,9 @@ char *rlhfsim_source_canonical_value(const struct rlhfsim_source *source, const 
 }
 
 void rlhfsim_scenario_free(struct rlhfsim_scenario *scenario) {
+    if (scenario == NULL)
+        return;
+    scenario_release_lengths(scenario);
     free(scenario);
 }
 

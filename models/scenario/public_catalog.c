@@ -32,8 +32,11 @@ static const struct kind_row kinds[RLHFSIM_CATALOG_KINDS] = {
     [RLHFSIM_CATALOG_ALGORITHMS] = {"algorithms", CATALOG_KIND_COUNT},
     [RLHFSIM_CATALOG_WEIGHT_SYNC] = {"weight-sync", CATALOG_KIND_COUNT},
     [RLHFSIM_CATALOG_FRAMEWORKS] = {"frameworks", CATALOG_FRAMEWORKS},
-    [RLHFSIM_CATALOG_LENGTHS] = {"lengths", CATALOG_KIND_COUNT},
+    [RLHFSIM_CATALOG_LENGTHS] = {"lengths", CATALOG_LENGTHS},
     [RLHFSIM_CATALOG_KEYS] = {"keys", CATALOG_KIND_COUNT},
+    [RLHFSIM_CATALOG_FABRICS] = {"fabrics", CATALOG_FABRICS},
+    [RLHFSIM_CATALOG_TOPOLOGIES] = {"topologies", CATALOG_KIND_COUNT},
+    [RLHFSIM_CATALOG_WEIGHT_SYNCS] = {"weight-sync-rows", CATALOG_WEIGHT_SYNCS},
 };
 
 static bool built_in(enum rlhfsim_catalog_kind kind) {

@@ -78,6 +78,21 @@ void scenario_resolve_algorithm(struct scenario_draft *draft) {
 
 /* ---- framework ------------------------------------------------------------------------------- */
 
+/* What the scenario says replaces the framework's. */
+static void resolve_weight_sync(struct scenario_draft *draft) {
+    const char *name = draft->values.at[KEY_ROLLOUT_WEIGHT_SYNC].text;
+    if (!scenario_given(draft, KEY_ROLLOUT_WEIGHT_SYNC) ||
+        !scenario_known(draft, KEY_ROLLOUT_WEIGHT_SYNC))
+        return;
+    const struct catalog_weight_sync *row = catalog_weight_sync(draft->catalog, name);
+    if (row == NULL) {
+        scenario_blame_name(draft, KEY_ROLLOUT_WEIGHT_SYNC, CATALOG_WEIGHT_SYNCS);
+        return;
+    }
+    draft->scenario->framework.weight_sync = row->type;
+    draft->scenario->framework.weight_sync_cost = row->cost;
+}
+
 void scenario_resolve_framework(struct scenario_draft *draft) {
     const char *name = draft->values.at[KEY_FRAMEWORK].text;
     if (!scenario_known(draft, KEY_FRAMEWORK))
@@ -90,4 +105,5 @@ void scenario_resolve_framework(struct scenario_draft *draft) {
     draft->scenario->framework = *framework;
     draft->scenario->framework_provenance =
         catalog_provenance(draft->catalog, CATALOG_FRAMEWORKS, name);
+    resolve_weight_sync(draft);
 }

@@ -5,6 +5,7 @@
 #include "models/scenario/catalog_rows.h"
 #include "models/scenario/draft.h"
 #include "models/scenario/inline_row.h"
+#include "models/scenario/node_fabric.h"
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
@@ -98,7 +99,8 @@ void scenario_resolve_cluster(struct scenario_draft *draft) {
     struct catalog_node_row row;
     if (!scenario_known(draft, KEY_CLUSTER_NODE) ||
         !find_row(draft, KEY_CLUSTER_NODE, CATALOG_NODES, &draft->node_row) ||
-        !catalog_row_fill(CATALOG_NODES, &draft->node_row, draft->diagnostics, &row))
+        !catalog_row_fill(CATALOG_NODES, &draft->node_row, draft->diagnostics, &row) ||
+        !node_fabric_fill(draft->catalog, &draft->node_row, &row.node, draft->diagnostics))
         return;
     scenario->cluster.node = row.node;
     draft->offer = row.offer;
@@ -112,4 +114,6 @@ void scenario_resolve_cluster(struct scenario_draft *draft) {
     scenario->gpu_provenance = catalog_provenance_name((int)draft->gpu_row.number[GPU_PROVENANCE]);
     draft->cluster_known =
         check_gpu_count(draft, &scenario->cluster.node) && scenario_known(draft, KEY_CLUSTER_NODES);
+    if (draft->cluster_known)
+        scenario_resolve_topology(draft);
 }

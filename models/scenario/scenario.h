@@ -10,6 +10,8 @@
  */
 
 #include "models/algorithms/algorithm.h"
+#include "models/generation/length_drift.h"
+#include "models/generation/length_table.h"
 #include "models/generation/lengths.h"
 #include "models/scenario/catalog.h"
 
@@ -30,6 +32,11 @@ struct scenario_model {
 struct scenario_lengths {
     struct generation_length_moments moments;
     struct generation_lengths fitted;
+    struct generation_length_bins *bins; /* of a histogram or trace, else NULL */
+    /* Of responses: */
+    double group_correlation; /* of two answers to one prompt, as normal scores */
+    double useless_share;     /* of the tokens: after the useful answer */
+    struct generation_length_drift drift;
 };
 
 struct rlhfsim_scenario {
@@ -52,6 +59,7 @@ struct rlhfsim_scenario {
     struct scenario_model models[ALGORITHM_ROLE_COUNT];
 
     struct hardware_cluster cluster;
+    char topology[192]; /* in words */
 
     struct {
         int tp, pp, vpp, cp, ep;
@@ -84,6 +92,7 @@ struct rlhfsim_scenario {
         double memory_fraction; /* of the GPU that the engine may fill: weights and KV cache */
         bool prefix_caching;
         struct scenario_lengths prompt, response;
+        struct generation_trace *trace; /* where one of them is a trace */
     } rollout;
 
     struct {

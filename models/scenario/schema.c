@@ -40,12 +40,14 @@ static const char *const attention_choices[] = {"measured", "unfused", "flash_1"
                                                 "flash_3",  "flash_4", "cudnn",   NULL};
 static const char *const context_choices[] = {"ring", "ulysses", NULL};
 static const char *const reduction_choices[] = {"by_stage", "once", "every_microbatch", NULL};
+static const char *const node_placement_choices[] = {"packed", "spread", NULL};
 static const char *const mode_choices[] = {"colocated", NULL};
 static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
 static const char *const engine_choices[] = {"vllm", NULL};
 static const char *const engine_planned[] = {"sglang", NULL};
-static const char *const law_choices[] = {"fixed", "lognormal", NULL};
-static const char *const law_planned[] = {"gamma", "histogram", "trace", NULL};
+static const char *const law_choices[] = {"fixed",     "lognormal", "gamma", "weibull",
+                                          "histogram", "trace",     NULL};
+static const char *const drift_choices[] = {"none", "linear", "logistic", "table", NULL};
 static const char *const plan_choices[] = {"on_demand", "spot", NULL};
 
 #define MODEL_KEYS(role, ROLE, what)                                                              \
@@ -66,18 +68,36 @@ static const char *const plan_choices[] = {"on_demand", "spot", NULL};
 
 #define LENGTH_KEYS(name, NAME, field, what, limit_meaning)                                        \
     [KEY_##NAME##_LAW] = {"rollout." name ".law", "law of the lengths of " what,                   \
-                          CHOICE(law_choices),    .planned = law_planned,                          \
-                          .required = true,       FIELD(rollout.field.moments.law)},               \
-    [KEY_##NAME##_MEAN] = {"rollout." name ".mean", "mean length of " what ", in tokens",          \
-                           NUMBER(1, VERY_MANY), .required = true,                                 \
-                           FIELD(rollout.field.moments.mean)},                                     \
+                          CHOICE(law_choices), .required = true,                                   \
+                          FIELD(rollout.field.moments.law)},                                       \
+    [KEY_##NAME##_MEAN] = {"rollout." name ".mean",                                                \
+                           "mean length of " what ", in tokens (not of a histogram or trace)",     \
+                           NUMBER(1, VERY_MANY), FIELD(rollout.field.moments.mean)},               \
     [KEY_##NAME##_P99] = {"rollout." name ".p99",                                                  \
-                          "length, in tokens, that 99 in 100 " what " do not exceed (lognormal)",  \
+                          "length, in tokens, that 99 in 100 " what                                \
+                          " do not exceed; a lognormal, "                                          \
+                          "gamma or weibull law takes this, p90, cv or uncut_cv",                  \
                           NUMBER(1, VERY_MANY), FIELD(rollout.field.moments.p99)},                 \
+    [KEY_##NAME##_P90] = {"rollout." name ".p90",                                                  \
+                          "length, in tokens, that 9 in 10 " what " do not exceed",                \
+                          NUMBER(1, VERY_MANY), FIELD(rollout.field.moments.p90)},                 \
+    [KEY_##NAME##_CV] = {"rollout." name ".cv",                                                    \
+                         "standard deviation of the lengths of " what " over their mean",          \
+                         NUMBER(0, 1000), .above = true, FIELD(rollout.field.moments.cv)},         \
+    [KEY_##NAME##                                                                                  \
+        _UNCUT_CV] = {"rollout." name ".uncut_cv",                                                 \
+                      "the cv of the law before the limit cuts it and without cap_share, "         \
+                      "beside a mean of what is seen",                                             \
+                      NUMBER(0, 1000), .above = true, FIELD(rollout.field.moments.uncut_cv)},      \
     [KEY_##NAME##_LIMIT] = {"rollout." name ".limit", limit_meaning, INTEGER(1, VERY_MANY)},       \
     [KEY_##NAME##_UNCUT] = {"rollout." name ".uncut",                                              \
-                            "mean and p99 are those of the law before the limit cuts it", BOOLEAN, \
-                            .fallback = "false", FIELD(rollout.field.moments.uncut)}
+                            "mean, p99, p90 and cv are those of the law before the limit cuts it", \
+                            BOOLEAN, .fallback = "false", FIELD(rollout.field.moments.uncut)},     \
+    [KEY_##NAME##_FILE] = {"rollout." name ".file",                                                \
+                           "CSV file, from the scenario's folder: of a histogram the columns "     \
+                           "from, to and weight, of a trace prompt, response and, where known, "   \
+                           "group",                                                                \
+                           TEXT(4095)}
 
 static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_NAME] = {"name", "what the run is called in results", TEXT(127), .required = true,
@@ -137,6 +157,28 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_CLUSTER_GPUS_PER_NODE] = {"cluster.gpus_per_node",
                                    "GPUs used in each node; by default all it has",
                                    INTEGER(1, 1024), FIELD(cluster.gpus_per_node)},
+    [KEY_CLUSTER_TOPOLOGY_KIND] = {"cluster.topology.kind",
+                                   "what lies between the nodes: a name that `rlhfsim catalog "
+                                   "topologies` has",
+                                   TEXT(31), .fallback = "full"},
+    [KEY_CLUSTER_TOPOLOGY_BLOCK_NODES] = {"cluster.topology.block_nodes",
+                                          "nodes of a leaf, a pod or a group, with uplinks to the "
+                                          "others",
+                                          INTEGER(1, MANY)},
+    [KEY_CLUSTER_TOPOLOGY_OVERSUBSCRIPTION] = {"cluster.topology.oversubscription",
+                                               "rate of a block's NICs over that of its uplinks",
+                                               NUMBER(1, 1000)},
+    [KEY_CLUSTER_TOPOLOGY_SHAPE] = {"cluster.topology.shape",
+                                    "nodes in each direction of a torus, as 4x4 or 4x4x8",
+                                    TEXT(31)},
+    [KEY_CLUSTER_TOPOLOGY_BACKGROUND] = {"cluster.topology.background",
+                                         "part of the links between blocks (of a torus: of all) "
+                                         "that others use",
+                                         NUMBER(0, 1), .below = true},
+    [KEY_CLUSTER_TOPOLOGY_PLACEMENT] = {"cluster.topology.placement",
+                                        "where nodes that follow each other are: packed into a "
+                                        "block, or spread over the blocks",
+                                        CHOICE(node_placement_choices)},
 
     [KEY_PLACEMENT_MODE] = {"placement.mode",
                             "who sits where: colocated puts training and rollout on the same GPUs",
@@ -274,12 +316,52 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_ROLLOUT_PREFIX_CACHING] = {"rollout.prefix_caching",
                                     "the prompt of several samples is computed once", BOOLEAN,
                                     ROLLOUT, .fallback = "true", FIELD(rollout.prefix_caching)},
+    [KEY_ROLLOUT_WEIGHT_SYNC] = {"rollout.weight_sync",
+                                 "how new weights get to the engine: a row of weight_sync.csv; "
+                                 "without it as the framework does",
+                                 TEXT(47), ROLLOUT},
 
     LENGTH_KEYS("prompt_tokens", PROMPT_TOKENS, prompt, "prompts",
                 "longest prompt, in tokens; by default what the models' context leaves beside "
                 "max_new_tokens"),
     LENGTH_KEYS("response_tokens", RESPONSE_TOKENS, response, "responses",
                 "longest response, in tokens; if written, it must equal max_new_tokens"),
+    [KEY_RESPONSE_TOKENS_CAP_SHARE] = {"rollout.response_tokens.cap_share",
+                                       "share of the responses that do not end by themselves and "
+                                       "reach max_new_tokens, whatever the law of the others",
+                                       NUMBER(0, 1), .below = true, .fallback = "0",
+                                       FIELD(rollout.response.moments.cap_share)},
+    [KEY_RESPONSE_TOKENS_GROUP_CORRELATION] =
+        {"rollout.response_tokens.group_correlation",
+         "correlation of the lengths of two responses to one prompt, as normal scores (Gaussian "
+         "copula); 1 makes them equal",
+         NUMBER(0, 1), .fallback = "0", FIELD(rollout.response.group_correlation)},
+    [KEY_RESPONSE_TOKENS_USELESS_SHARE] =
+        {"rollout.response_tokens.useless_share",
+         "share of the response tokens that come after the useful answer, which a better stop rule "
+         "would save; reported, the lengths are those with them",
+         NUMBER(0, 1), .below = true, .fallback = "0", FIELD(rollout.response.useless_share)},
+    [KEY_RESPONSE_TOKENS_DRIFT] = {"rollout.response_tokens.drift",
+                                   "how the mean changes over the steps; the law keeps its shape",
+                                   CHOICE(drift_choices), ROLLOUT, .fallback = "none",
+                                   FIELD(rollout.response.drift.kind)},
+    [KEY_RESPONSE_TOKENS_DRIFT_MEAN] = {"rollout.response_tokens.drift_mean",
+                                        "mean that a linear drift reaches and a logistic one nears",
+                                        NUMBER(1, VERY_MANY), ROLLOUT,
+                                        FIELD(rollout.response.drift.mean)},
+    [KEY_RESPONSE_TOKENS_DRIFT_STEPS] =
+        {"rollout.response_tokens.drift_steps",
+         "linear: step at which drift_mean is reached, by default the last; logistic: steps from a "
+         "tenth to nine tenths of the change",
+         NUMBER(1, VERY_MANY), ROLLOUT, FIELD(rollout.response.drift.steps)},
+    [KEY_RESPONSE_TOKENS_DRIFT_MIDPOINT] = {"rollout.response_tokens.drift_midpoint",
+                                            "step at which half of a logistic drift is done",
+                                            NUMBER(0, VERY_MANY), ROLLOUT,
+                                            FIELD(rollout.response.drift.midpoint)},
+    [KEY_RESPONSE_TOKENS_DRIFT_FILE] = {"rollout.response_tokens.drift_file",
+                                        "CSV file, from the scenario's folder, with the columns "
+                                        "step and mean; linear between them",
+                                        TEXT(4095), ROLLOUT},
 
     /* Default: verl's GRPO example on GSM8K logs 0.907 s of timing_s/reward for the 5,120 samples
      * of a step (verl-project/verl-data, gsm8k/qwen2-7b-fsdp2.log), 0.18 ms each. */

@@ -21,8 +21,8 @@ expect_lines() {
 # ---- kinds and lists -------------------------------------------------------------------------
 rlhfsim catalog
 expect_status 0
-expect_lines 9
-for kind in gpus nodes models prices frameworks; do
+expect_lines 12
+for kind in gpus nodes models prices frameworks fabrics lengths; do
     grep -qE "^$kind +$(rows $kind), such as " "$scratch/stdout" || fail "no count of $kind"
     try "$program" catalog "$kind"
     expect_status 0
@@ -30,7 +30,7 @@ for kind in gpus nodes models prices frameworks; do
     expect_empty stderr
     rlhfsim catalog
 done
-! grep -q topologies "$scratch/stdout" || fail "topologies are listed"
+grep -q "^topologies  *6, such as full" "$scratch/stdout" || fail "no topologies"
 
 # Columns stand below their heads: the figure ends where the head ends.
 rlhfsim catalog gpus
@@ -59,8 +59,10 @@ rlhfsim catalog algorithms DPO
 expect_stdout "reference_logprob (unless precomputed), actor_update"
 rlhfsim catalog weight-sync ipc-bucket
 grep -qE '^name +ipc_bucket$' "$scratch/stdout" || fail "no mechanism"
-rlhfsim catalog lengths lognormal
-expect_stdout "mean, p99, limit, uncut"
+rlhfsim catalog lengths azure-2023-conversation-response
+expect_stdout "AzureLLMInferenceTrace_conv.csv"
+rlhfsim catalog lengths
+expect_lines $(($(rows lengths) + 1))
 
 # ---- keys ------------------------------------------------------------------------------------
 rlhfsim catalog keys training.TP
@@ -70,7 +72,7 @@ grep -qE '^expected +a whole number from 1 to 1024$' "$scratch/stdout" || fail "
 expect_stdout "tensor parallel GPUs of one training replica"
 rlhfsim catalog keys rollout.prompt_tokens
 expect_status 0
-expect_lines 6
+expect_lines 10
 rlhfsim catalog keys
 in_training=$(grep -c '^training\.' "$scratch/stdout")
 rlhfsim catalog keys training
@@ -89,13 +91,13 @@ END
 }
 if command -v python3 >/dev/null; then
     rlhfsim catalog --json
-    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths keys".split()'
+    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths keys fabrics weight-sync-rows topologies".split()'
     json "len(value['nodes']) == $(rows nodes)"
     rlhfsim catalog keys --json
     json 'all(key["meaning"] and key["expected"] for key in value)'
     json '[key["default"] for key in value if key["name"] == "checkpoint.keep"] == ["3"]'
     rlhfsim catalog keys rollout.prompt_tokens --json
-    json '[key["name"].split(".")[-1] for key in value] == "law mean p99 limit uncut".split()'
+    json '[key["name"].split(".")[-1] for key in value] == "law mean p99 p90 cv uncut_cv limit uncut file".split()'
     rlhfsim catalog gpus --json
     json "len(value) == $(rows gpus) and value[0]['bf16_tflops'] == 312"
     rlhfsim catalog gpus rtx-5090 --json
@@ -131,7 +133,7 @@ refused() {
 }
 refused "unknown kind 'gpu'; did you mean 'gpus'?" gpu
 refused "unknown kind 'H100'; did you mean 'catalog gpus H100-SXM5-80GB'?" H100
-refused "unknown kind 'topologies'" topologies
+refused "unknown kind 'people'" people
 refused "unknown name 'h1000' in gpus; did you mean 'H100-SXM5-80GB'?" gpus h1000
 refused "unknown name 'zeppelin' in nodes" nodes zeppelin
 refused "one NAME at a time: 'b' is a second one" gpus a b

@@ -74,6 +74,34 @@ rlhfsim validate parameters "$scratch/in/models.csv" "$scratch/in/models.csv" --
 expect_status 0
 [[ $(wc -l <"$scratch/two/validation.csv") == 19 ]] || fail "two tables are not 18 cases"
 
+# ---- collectives and weight syncs ---------------------------------------------------------------
+# Of 4 rows two are compared: all-reduce on 8 H100 at 445 and 72 GB/s of bus bandwidth
+# (ai-dynamo/aiconfigurator @095f58a51, systems/data/h100_sxm, NCCL 2.29.2).
+cat >"$scratch/in/sweep.csv" <<'END'
+source,collective,gpu_system,num_gpus,nodes,interconnect,bytes,time_us,algbw_GBps,busbw_GBps,dtype,notes
+ai-dynamo/aiconfigurator x,all_reduce,h100_sxm,8,1,NVLink4,536870912,2111.0,,,half,
+ai-dynamo/aiconfigurator x,all_reduce,h100_sxm,8,1,NVLink4,1048576,25.4,,,half,
+ai-dynamo/aiconfigurator x,moe_dispatch,h100_sxm,8,1,NVLink4,1048576,25.4,,,half,
+ai-dynamo/aiconfigurator x,all_reduce,abacus,8,1,NVLink4,1048576,25.4,,,half,
+END
+rlhfsim validate collectives "$scratch/in/sweep.csv" --out "$scratch/links"
+expect_status 0
+expect_empty stderr
+expect_stdout "1: no such collective is modelled"
+expect_stdout "1: the catalog has no node of that name"
+awk -F, 'NR > 1 && $8 == "" { n++; if ($6 > 0.3 || $6 < -0.3) bad = 1 } END { exit n != 2 || bad }' \
+    "$scratch/links/validation.csv" || fail "two all-reduces are not within 30 %"
+cat >"$scratch/in/syncs.csv" <<'END'
+source,kind,model,params,gpu,num_gpus,method,time_s
+MoonshotAI/checkpoint-engine x,weight sync,DeepSeek-V3.1 (FP8),,H20,16,update broadcast,10.19
+nobody,weight sync,DeepSeek-V3.1 (FP8),,H20,16,by hand,1
+END
+rlhfsim validate weight-sync "$scratch/in/syncs.csv" --out "$scratch/syncs"
+expect_status 0
+expect_stdout "1: single point, x2"
+grep -q '^MoonshotAI/checkpoint-engine,DeepSeek.*,time_s,10.19,' "$scratch/syncs/validation.csv" ||
+    fail "the sync is not compared"
+
 # ---- bad input ---------------------------------------------------------------------------------
 refused() {
     local text=$1
@@ -86,9 +114,12 @@ refused() {
 }
 refused "the KIND is missing"
 refused "a PATH is missing" parameters
-refused "unknown kind 'parameter'; expected parameters" parameter "$scratch/in/models.csv"
+refused "unknown kind 'parameter'; expected parameters, kernels, training, collectives or weight-sync" parameter "$scratch/in/models.csv"
 refused "expected a directory of catalogs, got '/nowhere'" parameters x.csv --catalog /nowhere
 printf 'name,config_json\na,b\n' >"$scratch/in/columns.csv"
+refused "models.csv:1:1: error: column 'collective' is missing" collectives "$scratch/in/models.csv"
+refused "models.csv:1:1: error: expected the columns kind, model, gpu, num_gpus, method and" \
+    weight-sync "$scratch/in/models.csv"
 refused "columns.csv:1:1: error: column 'computed_params' is missing" parameters "$scratch/in/columns.csv"
 printf 'computed_params,config_json\n1,b\n' >"$scratch/in/name.csv"
 refused "name.csv:1:1: error: column 'name' is missing" parameters "$scratch/in/name.csv"

@@ -29,7 +29,7 @@ static double simpson(const struct generation_lengths *law, double from, double 
     enum { STEPS = 20000 };
     double h = (to - from) / STEPS, sum = 0.0;
     for (int i = 0; i <= STEPS; i++) {
-        double z = from + h * i, x = exp(law->mu + law->sigma * z);
+        double z = from + h * i, x = exp(log(law->scale) + law->width * z);
         double value = weighted ? (law->limit > 0.0 ? fmin(x, law->limit) : x) : 1.0;
         double density = exp(-0.5 * z * z) / sqrt(2.0 * acos(-1.0));
         sum += value * density * (i == 0 || i == STEPS ? 1.0 : i % 2 == 1 ? 4.0 : 2.0);
@@ -38,14 +38,14 @@ static double simpson(const struct generation_lengths *law, double from, double 
 }
 
 static double integrated_mean(const struct generation_lengths *law) {
-    double far = 12.0 + law->sigma;
-    double corner = law->limit > 0.0 ? (log(law->limit) - law->mu) / law->sigma : far;
+    double far = 12.0 + law->width;
+    double corner = law->limit > 0.0 ? (log(law->limit) - log(law->scale)) / law->width : far;
     corner = fmax(-far, fmin(far, corner));
     return simpson(law, -far, corner, true) + simpson(law, corner, far, true);
 }
 
 static double probability_above(const struct generation_lengths *law, double x) {
-    return simpson(law, (log(x) - law->mu) / law->sigma, 12.0, false);
+    return simpson(law, (log(x) - log(law->scale)) / law->width, 12.0, false);
 }
 
 /* mean = e^(mu + s^2/2), p99 = e^(mu + z s). */
@@ -57,8 +57,8 @@ START_TEST(test_uncut_is_the_closed_form) {
             fit((struct generation_length_moments){.law = GENERATION_LENGTH_LOGNORMAL,
                                                    .mean = exp(mu + sigma * sigma / 2.0),
                                                    .p99 = exp(mu + Z99 * sigma)});
-        assert_relative(law.sigma, sigma, 1e-8);
-        assert_relative(law.mu, mu, 1e-8);
+        assert_relative(law.width, sigma, 1e-8);
+        assert_relative(log(law.scale), mu, 1e-8);
         assert_relative(generation_lengths_mean(&law), exp(mu + sigma * sigma / 2.0), 1e-12);
         ck_assert(generation_lengths_share_cut(&law) == 0.0);
     }
@@ -70,7 +70,7 @@ END_TEST
 START_TEST(test_smaller_width_is_taken) {
     struct generation_lengths law = fit((struct generation_length_moments){
         .law = GENERATION_LENGTH_LOGNORMAL, .mean = exp(4.0 + 4.5), .p99 = exp(4.0 + 3.0 * Z99)});
-    assert_relative(law.sigma, 2.0 * Z99 - 3.0, 1e-10);
+    assert_relative(law.width, 2.0 * Z99 - 3.0, 1e-10);
 }
 END_TEST
 
@@ -106,7 +106,7 @@ START_TEST(test_moments_before_the_cut) {
     moments.limit = 512.0;
     moments.uncut = true;
     struct generation_lengths cut_law = fit(moments);
-    ck_assert(cut_law.mu == free_law.mu && cut_law.sigma == free_law.sigma);
+    ck_assert(cut_law.scale == free_law.scale && cut_law.width == free_law.width);
     assert_relative(generation_lengths_mean(&cut_law), integrated_mean(&cut_law), 1e-8);
     assert_relative(generation_lengths_share_cut(&cut_law), probability_above(&free_law, 512.0),
                     1e-8);
@@ -172,7 +172,7 @@ START_TEST(test_constant_lengths) {
 
     struct generation_lengths narrow = fit((struct generation_length_moments){
         .law = GENERATION_LENGTH_LOGNORMAL, .mean = 333.0, .p99 = 333.0, .limit = 512.0});
-    ck_assert(narrow.sigma == 0.0);
+    ck_assert(narrow.width == 0.0);
     ck_assert_uint_eq(generation_length_at(&narrow, 0.999, NULL), 333);
 
     struct generation_lengths small =
@@ -215,8 +215,10 @@ START_TEST(test_feasible_range_of_a_cut_law) {
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         double low, high, lowest = 500.0;
         for (int k = 1; k <= 8000; k++) {
-            struct generation_lengths law = {
-                .mu = log(500.0) - Z99 * k * 1e-3, .sigma = k * 1e-3, .limit = limits[i]};
+            struct generation_lengths law =
+                generation_lengths_of_bins(GENERATION_LENGTH_LOGNORMAL, NULL, limits[i]);
+            law.width = k * 1e-3;
+            law.scale = 500.0 * exp(-Z99 * law.width);
             lowest = fmin(lowest, generation_lengths_mean(&law));
         }
         struct generation_length_moments moments = {.law = GENERATION_LENGTH_LOGNORMAL,

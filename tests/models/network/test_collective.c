@@ -76,22 +76,38 @@ END_TEST
 START_TEST(groups_share_the_nics_of_a_node) {
     struct hardware_cluster cluster = round_cluster();
     /* In a node NVLink: 250 x 0.8. */
-    assert_relative(network_ring_bandwidth(&cluster, (struct network_group){8, 8}), 200e9, 1e-12);
+    assert_relative(
+        network_ring_bandwidth(&cluster, (struct network_group){.ranks = 8, .ranks_per_node = 8}),
+        200e9, 1e-12);
     /* A group of all GPUs of the nodes has all their NICs: 100 x 0.8. */
-    assert_relative(network_ring_bandwidth(&cluster, (struct network_group){32, 8}), 80e9, 1e-12);
+    assert_relative(
+        network_ring_bandwidth(&cluster, (struct network_group){.ranks = 32, .ranks_per_node = 8}),
+        80e9, 1e-12);
     /* Eight groups with a GPU a node run at once and get an eighth each; two a node, a quarter. */
-    assert_relative(network_ring_bandwidth(&cluster, (struct network_group){4, 1}), 10e9, 1e-12);
-    assert_relative(network_ring_bandwidth(&cluster, (struct network_group){8, 2}), 20e9, 1e-12);
+    assert_relative(
+        network_ring_bandwidth(&cluster, (struct network_group){.ranks = 4, .ranks_per_node = 1}),
+        10e9, 1e-12);
+    assert_relative(
+        network_ring_bandwidth(&cluster, (struct network_group){.ranks = 8, .ranks_per_node = 2}),
+        20e9, 1e-12);
     /* NICs faster than NVLink leave NVLink as the slowest link, unless no member has a neighbour in
      * its own node. */
     cluster.node.network_bandwidth_bytes_per_s = 3200e9;
-    assert_relative(network_ring_bandwidth(&cluster, (struct network_group){32, 8}), 200e9, 1e-12);
-    assert_relative(network_ring_bandwidth(&cluster, (struct network_group){4, 1}), 320e9, 1e-12);
+    assert_relative(
+        network_ring_bandwidth(&cluster, (struct network_group){.ranks = 32, .ranks_per_node = 8}),
+        200e9, 1e-12);
+    assert_relative(
+        network_ring_bandwidth(&cluster, (struct network_group){.ranks = 4, .ranks_per_node = 1}),
+        320e9, 1e-12);
     /* Four of eight GPUs used: four groups share. */
     cluster.gpus_per_node = 4;
-    assert_relative(network_ring_bandwidth(&cluster, (struct network_group){4, 1}), 640e9, 1e-12);
+    assert_relative(
+        network_ring_bandwidth(&cluster, (struct network_group){.ranks = 4, .ranks_per_node = 1}),
+        640e9, 1e-12);
     cluster.node.network_bandwidth_bytes_per_s = 0;
-    ck_assert_double_eq(network_ring_bandwidth(&cluster, (struct network_group){8, 4}), 0.0);
+    ck_assert_double_eq(
+        network_ring_bandwidth(&cluster, (struct network_group){.ranks = 8, .ranks_per_node = 4}),
+        0.0);
 }
 END_TEST
 
@@ -99,7 +115,7 @@ END_TEST
 
 START_TEST(rings_in_a_node_by_hand) {
     struct hardware_cluster cluster = round_cluster();
-    struct network_group node = {8, 8};
+    struct network_group node = {.ranks = 8, .ranks_per_node = 8};
     double bytes = 1.6e9;
     /* All-reduce: 5 us + 14 steps of 1 us + 1.6e9 x 14/8 / 200e9 = 14 ms. */
     assert_relative(network_collective_s(&cluster, NETWORK_ALL_REDUCE, node, bytes),
@@ -120,18 +136,21 @@ START_TEST(rings_over_nodes_by_hand) {
     struct hardware_cluster cluster = round_cluster();
     double bytes = 1.6e9;
     /* 32 GPUs, 8 a node: 62 steps, ceil(62 / 8) = 8 of them between nodes; 1.6e9 x 62/32 / 80e9. */
-    assert_relative(
-        network_collective_s(&cluster, NETWORK_ALL_REDUCE, (struct network_group){32, 8}, bytes),
-        5e-6 + 8 * 20e-6 + 54e-6 + 38.75e-3, 1e-12);
+    assert_relative(network_collective_s(&cluster, NETWORK_ALL_REDUCE,
+                                         (struct network_group){.ranks = 32, .ranks_per_node = 8},
+                                         bytes),
+                    5e-6 + 8 * 20e-6 + 54e-6 + 38.75e-3, 1e-12);
     /* One GPU in each of 4 nodes: all 3 steps between nodes, 3/4 of the bytes over 10 GB/s. */
-    assert_relative(
-        network_collective_s(&cluster, NETWORK_ALL_GATHER, (struct network_group){4, 1}, bytes),
-        5e-6 + 60e-6 + 120e-3, 1e-12);
+    assert_relative(network_collective_s(&cluster, NETWORK_ALL_GATHER,
+                                         (struct network_group){.ranks = 4, .ranks_per_node = 1},
+                                         bytes),
+                    5e-6 + 60e-6 + 120e-3, 1e-12);
     /* All-to-all over 32: of its 1.6e9 bytes a GPU sends 24/32 out of the node, through its eighth
      * of the NICs, 10 GB/s: 120 ms; the 7/32 inside take 1.75 ms meanwhile. */
-    assert_relative(
-        network_collective_s(&cluster, NETWORK_ALL_TO_ALL, (struct network_group){32, 8}, bytes),
-        5e-6 + 20e-6 + 120e-3, 1e-12);
+    assert_relative(network_collective_s(&cluster, NETWORK_ALL_TO_ALL,
+                                         (struct network_group){.ranks = 32, .ranks_per_node = 8},
+                                         bytes),
+                    5e-6 + 20e-6 + 120e-3, 1e-12);
 }
 END_TEST
 
@@ -139,9 +158,13 @@ START_TEST(nobody_to_talk_to_and_nothing_to_say) {
     struct hardware_cluster cluster = round_cluster();
     for (size_t i = 0; i < KINDS; i++) {
         ck_assert_double_eq(
-            network_collective_s(&cluster, kinds[i], (struct network_group){1, 1}, 1e9), 0.0);
+            network_collective_s(&cluster, kinds[i],
+                                 (struct network_group){.ranks = 1, .ranks_per_node = 1}, 1e9),
+            0.0);
         ck_assert_double_eq(
-            network_collective_s(&cluster, kinds[i], (struct network_group){8, 8}, 0.0), 0.0);
+            network_collective_s(&cluster, kinds[i],
+                                 (struct network_group){.ranks = 8, .ranks_per_node = 8}, 0.0),
+            0.0);
     }
 }
 END_TEST
@@ -150,8 +173,8 @@ START_TEST(nodes_without_a_network_never_finish) {
     struct hardware_cluster cluster = round_cluster();
     cluster.node.network_bandwidth_bytes_per_s = 0;
     for (size_t i = 0; i < KINDS; i++)
-        ck_assert(
-            isinf(network_collective_s(&cluster, kinds[i], (struct network_group){16, 8}, 1.0)));
+        ck_assert(isinf(network_collective_s(
+            &cluster, kinds[i], (struct network_group){.ranks = 16, .ranks_per_node = 8}, 1.0)));
 }
 END_TEST
 
@@ -195,7 +218,7 @@ START_TEST(closed_forms_against_the_steps) {
     for (int g = 1; g <= 8; g *= 2)
         for (int nodes = 1; nodes <= 6; nodes++)
             for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-                struct network_group group = {nodes * g, g};
+                struct network_group group = {.ranks = nodes * g, .ranks_per_node = g};
                 double bytes = sizes[i], chunk = bytes / group.ranks;
                 double start = cluster.node.collective_start_s;
                 int n = group.ranks;
@@ -231,8 +254,9 @@ START_TEST(time_grows_with_bytes_and_with_ranks) {
     for (size_t i = 0; i < KINDS; i++) {
         double last = 0;
         for (double bytes = 1; bytes < 1e11; bytes *= 3) {
-            double seconds =
-                network_collective_s(&cluster, kinds[i], (struct network_group){16, 8}, bytes);
+            double seconds = network_collective_s(
+                &cluster, kinds[i], (struct network_group){.ranks = 16, .ranks_per_node = 8},
+                bytes);
             ck_assert_double_gt(seconds, last);
             last = seconds;
         }

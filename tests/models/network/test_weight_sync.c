@@ -25,18 +25,70 @@ static double duration(const char *name, const struct network_weight_sync_reques
 }
 
 START_TEST(mechanisms_are_found_by_name) {
-    static const char *const names[] = {"in_place", "ipc_bucket", "gather_broadcast",
-                                        "adapters_only"};
-    for (unsigned i = 0; i < 4; i++) {
+    static const char *const names[] = {"in_place",      "ipc_bucket",     "gather_broadcast",
+                                        "adapters_only", "shard_to_shard", "checkpoint_engine",
+                                        "peer_to_peer",  "delta",          "metadata"};
+    const unsigned count = sizeof names / sizeof *names;
+    for (unsigned i = 0; i < count; i++) {
         const struct network_weight_sync_type *type = network_weight_sync_at(i);
         ck_assert_ptr_nonnull(type);
         ck_assert_str_eq(type->name, names[i]);
         ck_assert_ptr_eq(network_weight_sync_find(names[i]), type);
         ck_assert(strlen(type->meaning) > 0);
         ck_assert(type->adapters == (i == 3));
+        ck_assert(type->loads == (i != 0 && i != count - 1));
     }
-    ck_assert_ptr_null(network_weight_sync_at(4));
+    ck_assert_ptr_null(network_weight_sync_at(count));
     ck_assert_ptr_null(network_weight_sync_find("in_place "));
+}
+END_TEST
+
+/* 64 GB in 300 tensors from 32 trainers of 4 nodes to engines of 16 GPUs: 1.5 s + 300 x 2 ms = 2.1.
+ * A shard is 4 GB: 0.4 s over its eighth of 80 GB/s, 1 s of loading at 4 GB/s. */
+START_TEST(shards_and_engines_by_hand) {
+    struct hardware_cluster cluster = round_cluster(4);
+    struct network_weight_sync_request request = {.cluster = &cluster,
+                                                  .total_bytes = 64e9,
+                                                  .tensors = 300,
+                                                  .trainer_ranks = 32,
+                                                  .engine_ranks = 16};
+    assert_relative(duration("shard_to_shard", &request), 2.1 + 0.4 + 1.0, 1e-12);
+    /* All 32 GPUs raise 2 GB each at 25 GB/s: 80 ms; the wire takes 0.8 s; loading 16 s: the
+     * slowest. */
+    cluster.gpu.host_bandwidth_bytes_per_s = 25e9;
+    assert_relative(duration("checkpoint_engine", &request), 2.1 + 16.0, 1e-12);
+    assert_relative(duration("peer_to_peer", &request), 2.1 + 16.0, 1e-12);
+    ck_assert_double_eq(duration("metadata", &request), 2.1);
+    struct network_weight_sync_cost fast = {.load_bandwidth_bytes_per_s = 1e15};
+    assert_relative(network_weight_sync_find("checkpoint_engine")->duration_s(&fast, &request), 0.8,
+                    1e-12);
+    cluster.gpu.host_bandwidth_bytes_per_s = 1e9; /* 2 s a GPU */
+    assert_relative(network_weight_sync_find("checkpoint_engine")->duration_s(&fast, &request), 2.0,
+                    1e-12);
+}
+END_TEST
+
+/* A hundredth of 64 GB changed; with positions 1.92 GB: gather 31/32 at 80 GB/s, one NIC of 10
+ * GB/s, 4 GB/s of loading. */
+START_TEST(a_delta_moves_what_changed) {
+    struct hardware_cluster cluster = round_cluster(4);
+    struct network_weight_sync_request request = {
+        .cluster = &cluster, .total_bytes = 64e9, .tensors = 300, .trainer_ranks = 32};
+    struct network_weight_sync_cost delta = cost;
+    delta.changed_fraction = 0.01;
+    assert_relative(network_weight_sync_find("delta")->duration_s(&delta, &request),
+                    2.1 + 1.92 * (31.0 / 32 / 80 + 1.0 / 10 + 1.0 / 4), 1e-12);
+}
+END_TEST
+
+/* 64 GB in buckets of 5: 13 of 0.1 s; three doublings from 1 to 8 nodes at 0.4 s. */
+START_TEST(buckets_and_hops) {
+    struct hardware_cluster cluster = round_cluster(8);
+    struct network_weight_sync_request request = {
+        .cluster = &cluster, .total_bytes = 64e9, .tensors = 0, .trainer_ranks = 8};
+    struct network_weight_sync_cost software = {.bucket_bytes = 5e9, .bucket_s = 0.1, .hop_s = 0.4};
+    assert_relative(network_weight_sync_find("metadata")->duration_s(&software, &request),
+                    1.3 + 1.2, 1e-12);
 }
 END_TEST
 
@@ -158,6 +210,9 @@ static Suite *suite(void) {
     Suite *result = suite_create("network_weight_sync");
     TCase *sums = tcase_create("sums");
     tcase_add_test(sums, mechanisms_are_found_by_name);
+    tcase_add_test(sums, shards_and_engines_by_hand);
+    tcase_add_test(sums, a_delta_moves_what_changed);
+    tcase_add_test(sums, buckets_and_hops);
     tcase_add_test(sums, sums_in_a_node_by_hand);
     tcase_add_test(sums, sums_over_nodes_by_hand);
     tcase_add_test(sums, time_grows_with_bytes_and_tensors);

@@ -85,6 +85,10 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->rollout.p99_response_tokens = next_figure(&value);
     summary->rollout.share_cut = next_figure(&value);
     summary->rollout.tail_idle_s = next_figure(&value);
+    summary->rollout.p50_response_tokens = next_figure(&value);
+    summary->rollout.p90_response_tokens = next_figure(&value);
+    summary->rollout.max_response_tokens = next_figure(&value);
+    summary->rollout.useless_tokens = next_figure(&value);
     summary->staleness.mean_versions = next_figure(&value);
     fill_full_memory(summary, &value);
     summary->cost.total_usd = next_figure(&value);
@@ -159,6 +163,10 @@ static const char *const contract[] = {
     "rollout.p99_response_tokens",
     "rollout.share_cut",
     "rollout.tail_idle_s",
+    "rollout.p50_response_tokens",
+    "rollout.p90_response_tokens",
+    "rollout.max_response_tokens",
+    "rollout.useless_tokens",
     "staleness.mean_versions",
     "memory.fits",
     "memory.peak_bytes",

@@ -98,6 +98,17 @@ static const char fixture_prices[] =
 static const char fixture_frameworks[] = FIXTURE_FRAMEWORK_HEADER
     "fast,0.5,40,50,2,3,20,0.07,ipc_bucket,3.2,0.7,13,1.5,2,0.06,extrapolated,a page,\n";
 
+/* One inside, one between; what other columns mean is told where the catalog is tested. */
+static const char fixture_fabrics[] =
+    "name,use,fitted_with,efficiency,latency_us,start_us,chunk_us,own_copy,ring_of_2,ring_of_4,"
+    "alltoall,alltoall_of_2,alltoall_of_4,alltoall_start_us,alltoall_loss,switch_reduce,"
+    "switch_chunk_us,switch_members,tree,tree_inside,pair_inside,direct_start_us,direct,"
+    "direct_of_2,direct_second_us,uncertainty_percent,uncertainty_small_percent,"
+    "uncertainty_alltoall_percent,uncertainty_send_percent,provenance,source,notes\n"
+    "wire,inside,,0.6,2,9,3,0.2,0.8,0.9,1,0.7,0.85,11,,0.5,4,6,,,,5,0.4,0.3,2,10,20,30,40,"
+    "measured,me,\n"
+    "net,between,,0.7,30,,50,,,,1.1,,,,0.01,,,,0.75,0.5,0.9,,,,,15,25,35,45,measured,me,\n";
+
 static inline void fixture_write_bytes(const char *name, const char *bytes, size_t length) {
     FILE *stream = fopen(name, "wb");
     ck_assert_ptr_nonnull(stream);
@@ -108,6 +119,12 @@ static inline void fixture_write_bytes(const char *name, const char *bytes, size
 static inline void fixture_write(const char *name, const char *text) {
     fixture_write_bytes(name, text, strlen(text));
 }
+
+static const char fixture_weight_sync[] =
+    "name,mechanism,pause_s,tensor_ms,load_gb_per_s,bucket_gb,bucket_ms,hop_s,changed_fraction,"
+    "points,uncertainty_percent,provenance,source,notes\n"
+    "buckets,ipc_bucket,2,0.5,10,,,,,5,20,measured,me,\n"
+    "engine,checkpoint_engine,1,,50,2,3,0.25,,4,15,measured,me,\n";
 
 static inline void fixture_write_catalog(void) {
     fixture_write("gpus.csv", fixture_gpus);
@@ -128,9 +145,9 @@ static inline void fixture_open(struct fixture *fixture) {
 }
 
 static inline void fixture_close(struct fixture *fixture) {
-    static const char *const names[] = {"gpus.csv",    "nodes.csv",      "models.csv",
-                                        "prices.csv",  "frameworks.csv", "s.yaml",
-                                        "config.json", "aliases.csv",    "attention.csv"};
+    static const char *const names[] = {
+        "gpus.csv",    "nodes.csv",   "models.csv",  "prices.csv",      "frameworks.csv", "s.yaml",
+        "config.json", "aliases.csv", "fabrics.csv", "weight_sync.csv", "attention.csv"};
     rlhfsim_scenario_free(fixture->scenario);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(names[i]);

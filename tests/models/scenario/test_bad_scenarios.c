@@ -109,9 +109,9 @@ static const struct bad_case cases[] = {
      "s.yaml:9:7: error: algorithm.kl is 'rewrad', expected one of none, reward, loss; did you "
      "mean "
      "'reward'?"},
-    {"law: fixed", "law: gamma",
-     "s.yaml:24:24: error: rollout.prompt_tokens.law is 'gamma', which this version does not "
-     "support; expected one of fixed, lognormal"},
+    {"law: fixed", "law: gama",
+     "s.yaml:24:24: error: rollout.prompt_tokens.law is 'gama', expected one of fixed, lognormal, "
+     "gamma, weibull, histogram, trace; did you mean 'gamma'?"},
     {"training:\n", "placement: {mode: async}\ntraining:\n",
      "s.yaml:17:19: error: placement.mode is 'async', which this version does not support; "
      "expected "
@@ -138,8 +138,8 @@ static const struct bad_case cases[] = {
      "s.yaml:2:1: error: unknown key 'size'\n"
      "s.yaml:1:1: error: required keys are missing: name, framework"},
     {"  prompt_tokens: {law: fixed, mean: 256}\n", "",
-     "s.yaml:21:1: error: required keys are missing: rollout.prompt_tokens.law, "
-     "rollout.prompt_tokens.mean"},
+     "s.yaml:21:1: error: rollout.prompt_tokens.law is required: law of the lengths of prompts; "
+     "expected one of fixed, lognormal, gamma, weibull, histogram, trace"},
     {"name: base\n", "",
      "s.yaml:1:1: error: name is required: what the run is called in results; expected one line of "
      "text of at most 127 bytes"},
@@ -162,8 +162,7 @@ static const struct bad_case cases[] = {
      "with a reference model; name it, or set algorithm.kl: none"},
     {"mean: 200, p99: 450", "mean: 200",
      "s.yaml:25:3: error: rollout.response_tokens.p99 is required by law lognormal: the length "
-     "that "
-     "99 in 100 do not exceed"},
+     "that 99 in 100 do not exceed (or p90, cv or uncut_cv)"},
     /* names */
     {"framework: fast", "framework: fats",
      "s.yaml:2:12: error: framework is 'fats', which the catalog does not have; did you mean "
@@ -337,6 +336,49 @@ static const struct bad_case cases[] = {
     {"  tp: 2\n", "  tp: 2\n  max_num_batched_tokens: 100\n",
      "s.yaml:23:27: error: rollout.max_num_batched_tokens is 100, expected at least "
      "rollout.max_num_seqs (256 by default)"},
+    /* lengths */
+    {"law: lognormal, mean: 200, p99: 450", "law: gamma, mean: 200, p99: 450, cv: 0.5",
+     "s.yaml:25:54: error: rollout.response_tokens.cv is written beside "
+     "rollout.response_tokens.p99, expected one of them"},
+    {"p99: 450", "uncut_cv: 0.5, uncut: true",
+     "s.yaml:25:48: error: rollout.response_tokens.uncut_cv is written beside uncut: true, which "
+     "makes cv that of the law: write cv"},
+    {"p99: 450", "p90: 512",
+     "s.yaml:25:53: error: rollout.response_tokens.p90 is 512, expected less than max_new_tokens "
+     "(512): after that cut no length is longer; write uncut: true if mean and p90 are those "
+     "before the cut"},
+    {"mean: 200, p99: 450", "p99: 450",
+     "s.yaml:25:3: error: rollout.response_tokens.mean is required by law lognormal: the mean "
+     "length, in tokens"},
+    {"p99: 450", "cv: 2",
+     "s.yaml:25:52: error: rollout.response_tokens: cv 2: of a log-normal law cut at its limit of "
+     "that mean it must be between 0 and 1.184"},
+    {"p99: 450", "p99: 450, cap_share: 0.5",
+     "s.yaml:25:43: error: rollout.response_tokens: mean 200: the cap_share 0.5 of the limit 512 "
+     "alone brings a mean of 256"},
+    {"p99: 450", "p99: 450, file: a.csv",
+     "s.yaml:25:58: error: rollout.response_tokens.file is not used by law lognormal; leave it "
+     "out"},
+    {"law: fixed, mean: 256", "law: fixed, mean: 256, cv: 1",
+     "s.yaml:24:42: error: rollout.prompt_tokens.cv is not used by law fixed, where every length "
+     "is the mean; leave it out"},
+    {"law: lognormal, mean: 200, p99: 450", "law: trace",
+     "s.yaml:25:3: error: rollout.response_tokens.file is required by law trace: the path of a CSV "
+     "file"},
+    {"law: lognormal, mean: 200, p99: 450", "law: histogram, file: no.csv",
+     "s.yaml:25:43: error: rollout.response_tokens.file is 'no.csv', but there is no such file"},
+    {"law: lognormal, mean: 200, p99: 450", "law: trace, file: no.csv, group_correlation: 0.5",
+     "s.yaml:25:47: error: rollout.response_tokens.group_correlation is not used by law trace; "
+     "leave it out"},
+    {"p99: 450", "p99: 450, drift_mean: 300",
+     "s.yaml:25:58: error: rollout.response_tokens.drift_mean is not used by drift none; leave it "
+     "out"},
+    {"p99: 450", "p99: 450, drift: linear",
+     "s.yaml:25:3: error: rollout.response_tokens.drift_mean is required by drift linear: mean "
+     "that a linear drift reaches and a logistic one nears"},
+    {"p99: 450", "p99: 450, drift: linear, drift_mean: 600",
+     "s.yaml:25:85: error: rollout.response_tokens.drift_mean brings a mean of 600, expected one "
+     "that the law can have: above 0 (cap_share x max_new_tokens) and below max_new_tokens (512)"},
     /* tags */
     {"training:\n", "tags: {\"a b\": c}\ntraining:\n",
      "s.yaml:17:8: error: tag name 'a b', expected letters, digits, '_', '-', '.' and '/'"},

@@ -205,8 +205,8 @@ START_TEST(test_folder_without_files) {
     remove_second_folder(NULL);
     ck_assert_str_eq(fixture.errors, "mine: error: no catalog file here, expected gpus.csv, "
                                      "nodes.csv, models.csv, prices.csv, frameworks.csv, "
-                                     "aliases.csv, attention.csv, kernels.csv, training.csv or "
-                                     "trainers.csv\n");
+                                     "fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, "
+                                     "kernels.csv, training.csv, trainers.csv or lengths.csv\n");
 }
 END_TEST
 
@@ -341,7 +341,9 @@ static const struct bad_case cases[] = {
     {"nodes.csv", fixture_nodes, "G80,8", "G80,",
      "./nodes.csv:2:31: error: gpus is empty, expected a whole number from 1 to 1024\n"},
     {"aliases.csv", ALIAS_HEADER "gpu,eighty,G80,me\n", "gpu,", "price,",
-     "./aliases.csv:2:1: error: kind is 'price', expected one of gpu, node, model, framework\n"},
+     "./aliases.csv:2:1: error: kind is 'price', expected one of gpu, node, model, framework, "
+     "fabric, "
+     "weight sync\n"},
     {"aliases.csv", ALIAS_HEADER "gpu,eighty,G80,me\n", ",G80", ",G81",
      "./aliases.csv:2:12: error: alias 'eighty' stands for GPU 'G81', which is not in gpus.csv; "
      "did you mean 'G80'?\n"},

@@ -16,6 +16,11 @@ static void setup(void) {
                                  "gpu,Eighty,G80,me\n"
                                  "node,Eighty,box,me\n"
                                  "gpu,Old One,G80,me\n");
+    fixture_write("fabrics.csv", fixture_fabrics);
+    fixture_write("weight_sync.csv", fixture_weight_sync);
+    fixture_write("lengths.csv", "name,what,model,requests,mean,cv,p50,p90,p99,max,limit,"
+                                 "provenance,source,notes\n"
+                                 "chat,response,,,211.1,,,424,,,,measured,a page,\n");
     list = rlhfsim_diagnostics_new();
 }
 
@@ -23,6 +28,7 @@ static void teardown(void) {
     rlhfsim_catalog_free(catalog);
     catalog = NULL;
     rlhfsim_diagnostics_free(list);
+    unlink("lengths.csv");
     fixture_close(&fixture);
 }
 
@@ -75,6 +81,10 @@ START_TEST(test_types_of_cells) {
     ck_assert(rlhfsim_catalog_cell(catalog, RLHFSIM_CATALOG_ALGORITHMS, "grpo", 4, &cell));
     ck_assert_int_eq(cell.type, RLHFSIM_CATALOG_TEXT);
     ck_assert_str_eq(cell.text, "2 or more");
+    ck_assert(rlhfsim_catalog_cell(catalog, RLHFSIM_CATALOG_LENGTHS, "chat", 7, &cell));
+    ck_assert_double_eq(cell.number, 424.0);
+    ck_assert(rlhfsim_catalog_cell(catalog, RLHFSIM_CATALOG_LENGTHS, "chat", 8, &cell));
+    ck_assert_int_eq(cell.type, RLHFSIM_CATALOG_UNKNOWN);
     ck_assert(rlhfsim_catalog_column(RLHFSIM_CATALOG_ALGORITHMS, 4, &column));
     ck_assert_ptr_null(column.unit);
 }
