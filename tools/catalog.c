@@ -29,7 +29,8 @@ static const struct argp_option table[] = {
 
 static const char documentation[] =
     "Lists what the simulator knows, or shows one row with its units, sources and notes. KIND is "
-    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, lengths, keys (of a "
+    "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, engines, lengths, keys (of "
+    "a "
     "scenario, with their values, defaults and meaning), fabrics, weight-sync-rows or topologies; "
     "without it the kinds are listed. A NAME is found without regard to case, spaces, - and _."
     "\v"
@@ -103,7 +104,7 @@ static int refuse_kind(const struct request *request, const struct rlhfsim_catal
     return diagnose_usage(
         program,
         "unknown kind '%s', expected gpus, nodes, models, prices, algorithms, "
-        "weight-sync, frameworks, lengths, keys, fabrics, weight-sync-rows or topologies",
+        "weight-sync, frameworks, engines, lengths, keys, fabrics, weight-sync-rows or topologies",
         request->kind);
 }
 

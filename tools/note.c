@@ -114,6 +114,19 @@ static void idle_line(struct page *page, const struct rlhfsim_summary *summary) 
     page_end(page);
 }
 
+/* What no number of replicas gets below. */
+static void floor_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value floor = verdict_value(summary, "rollout.tail_floor_s");
+    struct rlhfsim_value rollout = verdict_value(summary, "time.phases_s.rollout");
+    if (verdict_middle(&floor, 0) <= 0 || verdict_middle(&rollout, 0) <= 0)
+        return;
+    page_paragraph(page, "Tail floor",
+                   "%s of the %s of rollout: the longest sample alone on its engine, which more "
+                   "GPUs do not shorten",
+                   text_figure(&floor, text_duration).chars,
+                   text_figure(&rollout, text_duration).chars);
+}
+
 /* ---- samples, throughput, limit, sources -------------------------------------------------------
  */
 
@@ -219,6 +232,7 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
     verdict_memory(&page, forecast);
     step_lines(&page, summary);
     idle_line(&page, summary);
+    floor_line(&page, summary);
     samples_line(&page, summary);
     verdict_steps(&page, scenario, summary);
     layout_saves(&page, forecast);

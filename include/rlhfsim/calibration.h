@@ -12,7 +12,9 @@
  * the coefficients of the catalog that are free, fitted to the steps of dense models; lines are by
  * table, with the errors when that table, or its project, is left out. "collectives" and
  * "weight-sync" read what the validations of these names read and make fabrics.csv and
- * weight_sync.csv.
+ * weight_sync.csv. "generation" reads tables of serving speed (kind "generation") and makes
+ * engines.csv, with the times that the engines' processes and launches take; its held-out errors
+ * are of models that were left out.
  */
 
 #include <rlhfsim/diagnostics.h>

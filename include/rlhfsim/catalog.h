@@ -23,6 +23,7 @@ enum rlhfsim_catalog_kind {
     RLHFSIM_CATALOG_ALGORITHMS,
     RLHFSIM_CATALOG_WEIGHT_SYNC,
     RLHFSIM_CATALOG_FRAMEWORKS,
+    RLHFSIM_CATALOG_ENGINES,
     RLHFSIM_CATALOG_LENGTHS,
     RLHFSIM_CATALOG_KEYS, /* of a scenario */
     RLHFSIM_CATALOG_FABRICS,
@@ -31,8 +32,8 @@ enum rlhfsim_catalog_kind {
     RLHFSIM_CATALOG_KINDS
 };
 
-/* "gpus", "nodes", "models", "prices", "algorithms", "weight-sync", "frameworks", "lengths",
- * "keys", "fabrics", "weight-sync-rows", "topologies". */
+/* "gpus", "nodes", "models", "prices", "algorithms", "weight-sync", "frameworks", "engines",
+ * "lengths", "keys", "fabrics", "weight-sync-rows", "topologies". */
 RLHFSIM_API const char *rlhfsim_catalog_kind_name(enum rlhfsim_catalog_kind kind);
 
 struct rlhfsim_catalog_column {

@@ -54,6 +54,7 @@ extern const struct calibration_kind calibration_training;
 extern const struct calibration_kind calibration_runs;
 extern const struct calibration_kind calibration_collectives;
 extern const struct calibration_kind calibration_weight_sync;
+extern const struct calibration_kind calibration_generation;
 
 /* Each false without memory. A reason is a static text. */
 bool calibration_add_line(struct rlhfsim_calibration *calibration,

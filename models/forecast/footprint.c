@@ -96,17 +96,11 @@ static void hold_engine(const struct forecast_plan *plan, enum algorithm_work wo
     engine[FORECAST_CATEGORY_RESIDUE] = plan->scenario->framework.engine_residue_bytes;
     if (work == ALGORITHM_WORK_SLEEP || work == ALGORITHM_WORK_WAKE ||
         work == ALGORITHM_WORK_GENERATE || work == ALGORITHM_WORK_SYNC)
-        engine[FORECAST_CATEGORY_WEIGHTS] =
-            (double)llm_parameters(generation->architecture, LLM_HEAD_VOCABULARY) *
-            hardware_precision_bytes(generation->precision) / generation->tp;
+        engine[FORECAST_CATEGORY_WEIGHTS] = generation_held_weight_bytes(generation);
     if (work == ALGORITHM_WORK_SLEEP || work == ALGORITHM_WORK_WAKE ||
-        work == ALGORITHM_WORK_GENERATE) {
-        double heads = fmax(1.0, (double)generation->architecture->kv_heads / generation->tp);
-        engine[FORECAST_CATEGORY_KV_CACHE] = (double)generation->kv_blocks *
-                                             (double)generation->block_tokens *
-                                             llm_kv_bytes_per_token(generation->architecture, 2.0) *
-                                             heads / (double)generation->architecture->kv_heads;
-    }
+        work == ALGORITHM_WORK_GENERATE)
+        engine[FORECAST_CATEGORY_KV_CACHE] = (double)generation->kv_blocks / generation->dp *
+                                             generation_held_block_bytes(generation);
 }
 
 /* The trainer's allocator keeps a share more than what the models hold. */

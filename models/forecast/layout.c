@@ -39,7 +39,7 @@ static void lay_engine(const struct forecast_plan *plan, struct rlhfsim_layout *
     layout->replicas = plan->replicas;
     if (plan->replicas == 0)
         return;
-    int64_t block = generation->block_tokens;
+    int64_t block = generation->software.block_tokens;
     int64_t blocks = (layout->longest_tokens + block - 1) / block;
     int64_t room = generation->kv_blocks / blocks;
     layout->rollout_tp = generation->tp;
@@ -49,7 +49,7 @@ static void lay_engine(const struct forecast_plan *plan, struct rlhfsim_layout *
     if (plan->kv_missing_bytes > 0.0)
         layout->longest_at_once = 0;
     layout->weight_sync = plan->scenario->framework.weight_sync->name;
-    layout->weight_sync_bytes = plan->sync_bytes * generation->tp;
+    layout->weight_sync_bytes = plan->sync_bytes * generation_plan_gpus(generation);
     layout->weight_sync_adapters = plan->scenario->framework.weight_sync->adapters;
 }
 

@@ -15,6 +15,7 @@ struct lever {
 static void speed_up_compute(struct rlhfsim_scenario *scenario) {
     for (int precision = 0; precision < HARDWARE_PRECISION_COUNT; precision++)
         scenario->cluster.gpu.peak_flops_per_s[precision] *= SPEED_UP;
+    scenario->cluster.gpu.fp4_flops_per_s *= SPEED_UP;
 }
 
 static void speed_up_memory(struct rlhfsim_scenario *scenario) {
@@ -42,6 +43,13 @@ static void speed_up_rewards(struct rlhfsim_scenario *scenario) {
     scenario->reward.sample_s /= SPEED_UP;
 }
 
+static void speed_up_engine(struct generation_software *engine) {
+    engine->iteration_host_s /= SPEED_UP;
+    engine->sequence_host_s /= SPEED_UP;
+    engine->expert_layer_s /= SPEED_UP;
+    engine->eager_layer_s /= SPEED_UP;
+}
+
 /* Everything the framework's software adds, launches included. */
 static void speed_up_software(struct rlhfsim_scenario *scenario) {
     struct catalog_framework *framework = &scenario->framework;
@@ -49,8 +57,7 @@ static void speed_up_software(struct rlhfsim_scenario *scenario) {
     framework->training.microbatch_host_s /= SPEED_UP;
     framework->training.optimizer_host_s /= SPEED_UP;
     framework->step_host_s /= SPEED_UP;
-    framework->iteration_host_s /= SPEED_UP;
-    framework->sequence_host_s /= SPEED_UP;
+    speed_up_engine(&scenario->rollout.engine);
     framework->transition_s_per_sqrt_gb /= SPEED_UP;
     framework->weight_sync_cost.pause_s /= SPEED_UP;
     framework->weight_sync_cost.tensor_s /= SPEED_UP;

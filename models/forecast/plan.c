@@ -132,8 +132,6 @@ static void plan_steps(struct forecast_plan *plan) {
 
 /* ---- the rollout engine ------------------------------------------------------------------- */
 
-#define KV_BLOCK_TOKENS 16 /* vLLM's default block size */
-
 static void plan_lengths(struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     double longest = generation_lengths_longest(&scenario->rollout.prompt.fitted);
@@ -148,19 +146,16 @@ static void plan_lengths(struct forecast_plan *plan) {
 static void plan_kv_cache(struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     struct generation_plan *generation = &plan->generation;
-    const struct llm_architecture *architecture = generation->architecture;
     double share = scenario->rollout.memory_fraction * scenario->cluster.gpu.memory_bytes;
-    double weights = (double)llm_parameters(architecture, LLM_HEAD_VOCABULARY) *
-                     hardware_precision_bytes(generation->precision) / generation->tp;
-    double kv_heads_per_gpu = fmax(1.0, (double)architecture->kv_heads / generation->tp);
-    double block_bytes = llm_kv_bytes_per_token(architecture, 2.0) * kv_heads_per_gpu /
-                         (double)architecture->kv_heads * (double)generation->block_tokens;
-    double room = share - weights - scenario->framework.engine_residue_bytes;
+    double block_bytes = generation_held_block_bytes(generation);
+    double room =
+        share - generation_held_weight_bytes(generation) - scenario->framework.engine_residue_bytes;
     int64_t longest = plan->prompt_limit + plan->response_limit;
-    int64_t needed = (longest + generation->block_tokens - 1) / generation->block_tokens;
+    int64_t tokens = generation->software.block_tokens;
+    int64_t needed = (longest + tokens - 1) / tokens;
     int64_t blocks = room > 0.0 ? (int64_t)floor(room / block_bytes) : 0;
     plan->kv_missing_bytes = blocks < needed ? (double)needed * block_bytes - room : 0.0;
-    generation->kv_blocks = blocks < needed ? needed : blocks;
+    generation->kv_blocks = (blocks < needed ? needed : blocks) * generation->dp;
 }
 
 static void plan_engine(struct forecast_plan *plan) {
@@ -168,19 +163,23 @@ static void plan_engine(struct forecast_plan *plan) {
     plan_lengths(plan);
     if (!scenario->algorithm.type->has_rollout)
         return;
-    plan->replicas = plan->gpus / scenario->rollout.tp;
     plan->generation = (struct generation_plan){
         .cluster = &scenario->cluster,
         .architecture = &scenario->models[ALGORITHM_ROLE_ACTOR].architecture,
+        .software = scenario->rollout.engine,
         .tp = scenario->rollout.tp,
-        .precision = scenario->rollout.precision,
+        .pp = scenario->rollout.pp,
+        .dp = scenario->rollout.attention_dp,
+        .ep = scenario->rollout.ep,
+        .format = scenario->rollout.precision,
+        .fp4_flops_per_s = scenario->cluster.gpu.fp4_flops_per_s,
+        .kv_element_bytes = scenario->rollout.kv_precision == SCENARIO_KV_FP8 ? 1.0 : 2.0,
         .max_sequences = scenario->rollout.max_num_seqs,
         .max_batched_tokens = scenario->rollout.max_num_batched_tokens,
-        .block_tokens = KV_BLOCK_TOKENS,
-        .prefix_caching = scenario->rollout.prefix_caching,
-        .iteration_host_s = scenario->framework.iteration_host_s,
-        .sequence_host_s = scenario->framework.sequence_host_s,
+        .response_limit = scenario->rollout.max_new_tokens,
+        .speculation = scenario->rollout.speculation,
     };
+    plan->replicas = plan->gpus / generation_plan_gpus(&plan->generation);
     plan_kv_cache(plan);
 }
 
@@ -194,7 +193,7 @@ static void plan_transitions(struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     const struct generation_plan *generation = &plan->generation;
     double weights_gb = (double)llm_parameters(generation->architecture, LLM_HEAD_VOCABULARY) *
-                        hardware_precision_bytes(generation->precision) / 1e9;
+                        generation_format_bytes(generation->format) / 1e9;
     double cycle_s = scenario->framework.transition_s_per_sqrt_gb * sqrt(weights_gb);
     plan->sleep_s = SLEEP_SHARE * cycle_s + scenario->framework.step_host_s;
     plan->wake_s = (1.0 - SLEEP_SHARE) * cycle_s;
@@ -210,13 +209,13 @@ static void plan_weight_sync(struct forecast_plan *plan) {
                             : (double)llm_parameters(actor->architecture, LLM_HEAD_VOCABULARY);
     struct network_weight_sync_request request = {
         .cluster = &plan->scenario->cluster,
-        .total_bytes = parameters * hardware_precision_bytes(generation->precision),
+        .total_bytes = parameters * generation_format_bytes(generation->format),
         .tensors = (double)(adapters ? llm_lora_tensors(actor->architecture)
                                      : llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY)),
         .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp * actor->pp * actor->ep,
         .engine_ranks = generation->tp,
     };
-    plan->sync_bytes = request.total_bytes / generation->tp;
+    plan->sync_bytes = request.total_bytes / generation_plan_gpus(generation);
     plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);
 }
 

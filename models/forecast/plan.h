@@ -59,9 +59,9 @@ struct forecast_memory_state {
 struct forecast_plan {
     const struct rlhfsim_scenario *scenario;
     int gpus;
-    int dp;               /* data-parallel ranks of the trainer; gpus = dp x tp x cp x pp */
-    int replicas;         /* of the rollout engine; gpus = replicas x rollout.tp; 0 when offline */
-    int64_t prompt_limit; /* longest prompt */
+    int dp;       /* data-parallel ranks of the trainer; gpus = dp x tp x cp x pp */
+    int replicas; /* of the rollout engine; gpus = replicas x those of one; 0 when offline */
+    int64_t prompt_limit;   /* longest prompt */
     int64_t response_limit; /* longest response */
 
     /* By role: how its passes are laid out. `resident` says that the model has weights of its own

@@ -63,7 +63,12 @@ static enum rlhfsim_status add_replicas(struct forecast_runner *runner) {
         return RLHFSIM_OK;
     runner->requests = calloc(runner->samples.capacity, sizeof *runner->requests);
     runner->replicas = calloc((size_t)plan->replicas, sizeof *runner->replicas);
-    if (runner->requests == NULL || runner->replicas == NULL)
+    runner->shares = calloc((size_t)plan->replicas, sizeof *runner->shares);
+    runner->loads = calloc((size_t)plan->replicas, sizeof *runner->loads);
+    runner->routes =
+        calloc((size_t)plan->scenario->algorithm.prompts_per_step, sizeof *runner->routes);
+    if (!runner->requests || !runner->replicas || !runner->shares || !runner->loads ||
+        !runner->routes)
         return RLHFSIM_NO_MEMORY;
     for (int i = 0; i < plan->replicas; i++) {
         runner->replicas[i] = generation_replica_new(runner->sim, &plan->generation);
@@ -92,6 +97,9 @@ static void runner_free(struct forecast_runner *runner) {
         generation_replica_free(runner->replicas[i]);
     free(runner->replicas);
     free(runner->requests);
+    free(runner->shares);
+    free(runner->loads);
+    free(runner->routes);
     free(runner->segment.seconds);
     free(runner->segment.flops);
     free(runner->segment.bytes);

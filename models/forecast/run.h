@@ -20,6 +20,7 @@ struct forecast_measures {
     double total_s;
     double phase_s[ALGORITHM_PHASE_COUNT];  /* sums over the steps */
     double busy_gpu_s;                      /* a GPU has a task or a rollout */
+    double tail_floor_s;                    /* the longest sequence of each step, alone */
     double tail_idle_s;                     /* mean over GPUs: rollout over, waiting for the last */
     double samples, tokens;                 /* trained samples; prompt and response tokens */
     double training_flops, training_gpu_s;  /* model FLOPs of updates, and their length x GPUs */

@@ -35,6 +35,9 @@ struct forecast_runner {
     struct generation_replica **replicas;
     struct generation_request *requests;
     int replicas_running;
+    size_t *shares;   /* by replica: prompts of the step */
+    uint64_t *loads;  /* by replica: tokens of them */
+    uint32_t *routes; /* by prompt: the replica */
 
     int64_t step;  /* from 1; 0 before the first */
     int64_t chunk; /* of what runs before the first step */

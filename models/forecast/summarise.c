@@ -81,6 +81,7 @@ FIGURE(useless_tokens,
        context->plan->scenario->rollout.response.useless_share * m->response_tokens / m->responses)
 FIGURE(share_cut, m->cut / m->responses)
 FIGURE(tail_idle_s, m->tail_idle_s / (double)m->steps)
+FIGURE(tail_floor_s, m->tail_floor_s / (double)m->steps)
 FIGURE(total_flops, m->flops)
 FIGURE(pretraining_fraction, m->flops / pretraining_flops(context))
 FIGURE(gpu_hours, m->total_s *gpus_of(context) / 3600.0)
@@ -120,6 +121,8 @@ static void fill_rates(const struct figure_context *context, struct rlhfsim_summ
     summary->rollout.useless_tokens = figure(context, useless_tokens, 0);
     summary->rollout.share_cut = figure(context, share_cut, 0);
     summary->rollout.tail_idle_s = figure(context, tail_idle_s, 0);
+    if (context->plan->replicas > 0)
+        summary->rollout.tail_floor_s = figure(context, tail_floor_s, 0);
     summary->staleness.mean_versions = results_figure_exact(0.0); /* synchronous */
 }
 

@@ -13,6 +13,7 @@
 
 #include "models/forecast/runner.h"
 
+#include "models/generation/floor.h"
 #include "models/training/flops.h"
 #include "models/training/links.h"
 #include "sim/contract.h"
@@ -345,15 +346,15 @@ static enum sim_status work_score(struct forecast_runner *runner) {
 
 static void record_rollout(struct forecast_runner *runner, int replica,
                            const struct generation_outcome *outcome) {
-    uint32_t tp = (uint32_t)runner->plan->generation.tp;
-    for (uint32_t gpu = 0; gpu < tp; gpu++) {
+    uint32_t gpus = (uint32_t)generation_plan_gpus(&runner->plan->generation);
+    for (uint32_t gpu = 0; gpu < gpus; gpu++) {
         struct sim_span span = {.start = runner->phase_start,
                                 .end = sim_now(runner->sim),
-                                .resource = runner->first_gpu + (uint32_t)replica * tp + gpu,
-                                .tag = tag_of(runner, outcome->bytes, outcome->flops / tp)};
+                                .resource = runner->first_gpu + (uint32_t)replica * gpus + gpu,
+                                .tag = tag_of(runner, outcome->bytes, outcome->flops / gpus)};
         sim_recorder_span(runner->sim, &span);
     }
-    runner->phase_busy_gpu_s += sim_time_to_s(sim_now(runner->sim) - runner->phase_start) * tp;
+    runner->phase_busy_gpu_s += sim_time_to_s(sim_now(runner->sim) - runner->phase_start) * gpus;
     runner->measures->flops += outcome->flops;
     runner->measures->preemptions += outcome->preemptions;
 }
@@ -369,28 +370,88 @@ static void replica_done(struct sim *sim, void *subject, uint64_t replica,
 static void make_requests(struct forecast_runner *runner) {
     const struct forecast_samples *samples = &runner->samples;
     uint32_t copies = (uint32_t)runner->plan->scenario->algorithm.samples_per_prompt;
-    for (size_t i = 0; i < samples->sequences; i++)
+    const struct generation_request *longest = runner->requests;
+    for (size_t i = 0; i < samples->sequences; i++) {
         runner->requests[i] = (struct generation_request){
             .prompt_tokens = samples->prompt_tokens[i],
             .response_tokens = samples->response_tokens[i],
             .group = (uint32_t)i / copies,
         };
+        if (runner->requests[i].response_tokens > longest->response_tokens)
+            longest = &runner->requests[i];
+    }
+    runner->measures->tail_floor_s += generation_alone_s(&runner->plan->generation, longest);
 }
 
-/* Prompts are dealt out evenly before the rollout starts (all samples of a prompt to one replica),
- * the first replicas taking one more when they do not divide. */
+/* Requests of one replica lie side by side: a prompt moves with its samples. */
+static void move_prompt(struct forecast_runner *runner, size_t prompt, size_t place) {
+    const struct forecast_samples *samples = &runner->samples;
+    size_t copies = (size_t)runner->plan->scenario->algorithm.samples_per_prompt;
+    for (size_t k = 0; k < copies; k++)
+        runner->requests[place * copies + k] = (struct generation_request){
+            .prompt_tokens = samples->prompt_tokens[prompt * copies + k],
+            .response_tokens = samples->response_tokens[prompt * copies + k],
+            .group = (uint32_t)prompt,
+        };
+}
+
+/* Equal numbers of prompts, the first replicas taking one more where they do not divide. */
+static void deal_out(struct forecast_runner *runner) {
+    size_t prompts = runner->samples.prompts, replicas = (size_t)runner->plan->replicas;
+    for (size_t r = 0; r < replicas; r++)
+        runner->shares[r] = prompts / replicas + (r < prompts % replicas);
+}
+
+/* Every prompt in turn to the replica with the fewest prompt tokens so far, the first of several;
+ * how long its answers get nobody knows. */
+static void route(struct forecast_runner *runner) {
+    size_t prompts = runner->samples.prompts;
+    size_t copies = (size_t)runner->plan->scenario->algorithm.samples_per_prompt;
+    size_t replicas = (size_t)runner->plan->replicas;
+    memset(runner->shares, 0, replicas * sizeof *runner->shares);
+    memset(runner->loads, 0, replicas * sizeof *runner->loads);
+    for (size_t p = 0; p < prompts; p++) {
+        size_t least = 0;
+        for (size_t r = 1; r < replicas; r++)
+            if (runner->loads[r] < runner->loads[least])
+                least = r;
+        runner->loads[least] += runner->samples.prompt_tokens[p * copies];
+        runner->routes[p] = (uint32_t)least;
+        runner->shares[least]++;
+    }
+}
+
+/* Sorts the prompts by their replica, those of one in their order. */
+static void balance_load(struct forecast_runner *runner) {
+    size_t prompts = runner->samples.prompts;
+    uint64_t next = 0;
+    route(runner);
+    for (int r = 0; r < runner->plan->replicas; r++) {
+        runner->loads[r] = next; /* from here on: where its next prompt goes */
+        next += runner->shares[r];
+    }
+    for (size_t p = 0; p < prompts; p++)
+        move_prompt(runner, p, (size_t)runner->loads[runner->routes[p]]++);
+}
+
+/* All samples of a prompt go to one replica; a replica without prompts is idle. */
 static enum sim_status work_generate(struct forecast_runner *runner) {
     const struct forecast_plan *plan = runner->plan;
-    size_t prompts = runner->samples.prompts;
-    size_t copies = (size_t)plan->scenario->algorithm.samples_per_prompt;
-    size_t replicas = (size_t)plan->replicas, next = 0;
+    size_t copies = (size_t)plan->scenario->algorithm.samples_per_prompt, next = 0;
     enum sim_status status = SIM_OK;
     make_requests(runner);
-    runner->replicas_running = (int)(prompts < replicas ? prompts : replicas);
-    for (size_t r = 0; r < replicas && next < prompts && status == SIM_OK; r++) {
-        size_t share = prompts / replicas + (r < prompts % replicas);
-        status = generation_replica_start(runner->replicas[r], runner->requests + next * copies,
-                                          share * copies, replica_done, runner, (uint64_t)r);
+    if (plan->scenario->rollout.routing == SCENARIO_ROUTING_LEAST_LOADED)
+        balance_load(runner);
+    else
+        deal_out(runner);
+    runner->replicas_running = 0;
+    for (int r = 0; r < plan->replicas; r++)
+        runner->replicas_running += runner->shares[r] > 0;
+    for (int r = 0; r < plan->replicas && status == SIM_OK; r++) {
+        size_t share = runner->shares[r];
+        if (share > 0)
+            status = generation_replica_start(runner->replicas[r], runner->requests + next * copies,
+                                              share * copies, replica_done, runner, (uint64_t)r);
         next += share;
     }
     return status;

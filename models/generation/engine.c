@@ -18,7 +18,10 @@ struct generation_replica {
     void *block; /* the batch's arrays */
     size_t block_bytes;
     uint32_t capacity; /* requests it is placed for */
-    bool busy;
+    bool busy, stopping;
+    sim_event_id span_end;
+    generation_progress_func *progress;
+    size_t reported; /* requests that had ended when somebody was told last */
     sim_time start;
     generation_done_func *done;
     void *subject;
@@ -27,8 +30,9 @@ struct generation_replica {
 
 struct generation_replica *generation_replica_new(struct sim *sim,
                                                   const struct generation_plan *plan) {
-    CONTRACT(plan->tp >= 1 && plan->max_sequences >= 1 && plan->max_batched_tokens >= 1 &&
-                 plan->block_tokens >= 1 && plan->kv_blocks >= 1,
+    CONTRACT(plan->tp >= 1 && plan->pp >= 1 && plan->dp >= 1 && plan->ep >= 1 &&
+                 plan->max_sequences >= 1 && plan->max_batched_tokens >= 1 &&
+                 plan->software.block_tokens >= 1 && plan->kv_blocks >= 1,
              "a rollout plan counts from 1");
     struct generation_replica *replica = sim_reallocate(sim, NULL, 0, sizeof *replica);
     if (replica != NULL)
@@ -78,14 +82,26 @@ static sim_event_func span_ended;
 
 /* Sums the next span and schedules its end. */
 static enum sim_status next_span(struct generation_replica *replica) {
-    bool more = generation_batch_advance(&replica->batch);
-    sim_time end = replica->start + sim_time_from_s(replica->batch.elapsed_s);
-    return sim_schedule(replica->sim, end, SIM_PHASE_COMPLETION, span_ended, replica, more, NULL);
+    sim_time end = replica->start + sim_time_from_s(generation_batch_plan(&replica->batch));
+    return sim_schedule(replica->sim, end, SIM_PHASE_COMPLETION, span_ended, replica, 0,
+                        &replica->span_end);
 }
 
-static void span_ended(struct sim *sim, void *subject, uint64_t more) {
+/* Somebody may want to know that requests have ended. */
+static void tell(struct generation_replica *replica) {
+    size_t ended = replica->batch.ended;
+    if (replica->progress == NULL || ended == replica->reported)
+        return;
+    replica->reported = ended;
+    replica->progress(replica->sim, replica->subject, replica->argument, ended);
+}
+
+static void span_ended(struct sim *sim, void *subject, uint64_t argument) {
     struct generation_replica *replica = subject;
-    if (more) {
+    (void)argument;
+    bool more = generation_batch_finish(&replica->batch);
+    tell(replica);
+    if (more && !replica->stopping) {
         enum sim_status status = next_span(replica);
         if (status != SIM_OK)
             sim_fail(sim, status);
@@ -108,9 +124,34 @@ enum sim_status generation_replica_start(struct generation_replica *replica,
     replica->done = done;
     replica->subject = subject;
     replica->argument = argument;
+    replica->stopping = false;
+    replica->reported = 0;
     status = next_span(replica);
     replica->busy = status == SIM_OK;
     return status;
+}
+
+void generation_replica_listen(struct generation_replica *replica, generation_progress_func *func) {
+    replica->progress = func;
+}
+
+bool generation_replica_is_busy(const struct generation_replica *replica) {
+    return replica->busy;
+}
+
+void generation_replica_stop(struct generation_replica *replica) {
+    if (!replica->busy || replica->stopping)
+        return;
+    double now_s = sim_time_to_s(sim_now(replica->sim) - replica->start);
+    replica->stopping = true;
+    double end_s = generation_batch_cut(&replica->batch, now_s);
+    /* stale in the handler of the span's end: then that is where it stops */
+    (void)sim_move(replica->sim, replica->span_end, replica->start + sim_time_from_s(end_s));
+}
+
+uint32_t generation_replica_generated(const struct generation_replica *replica, size_t request) {
+    CONTRACT(!replica->busy && request < replica->batch.count, "no such request, or not yet done");
+    return generation_batch_generated(&replica->batch, (uint32_t)request);
 }
 
 double generation_replica_finish_s(const struct generation_replica *replica, size_t request) {
@@ -124,8 +165,9 @@ enum sim_status generation_replica_solve(struct generation_replica *replica,
     enum sim_status status = begin(replica, requests, count);
     if (status != SIM_OK)
         return status;
-    while (generation_batch_advance(&replica->batch))
-        ;
+    do
+        (void)generation_batch_plan(&replica->batch);
+    while (generation_batch_finish(&replica->batch));
     generation_batch_outcome(&replica->batch, outcome);
     return SIM_OK;
 }

@@ -38,7 +38,26 @@ enum sim_status generation_replica_start(struct generation_replica *replica,
                                          generation_done_func *done, void *subject,
                                          uint64_t argument);
 
-/* Seconds after the start at which a request ended; valid when done, until the next start. */
+/* Called at every instant at which requests end, before `done`, with how many of the batch have
+ * ended so far. It may stop any replica, this one too. NULL: nobody listens. Stays until changed.
+ */
+typedef void(generation_progress_func)(struct sim *sim, void *subject, uint64_t argument,
+                                       size_t ended);
+void generation_replica_listen(struct generation_replica *replica, generation_progress_func *func);
+
+/* Stops a replica at work: the iteration under way is the last one (prompts under way are finished
+ * in theirs), then `done` is called. Stragglers are cancelled so, or weights are changed: what the
+ * unfinished requests have is in generation_replica_generated, and a request that begins with it
+ * (generated_tokens) goes on. Nothing happens to a replica that is not at work. */
+void generation_replica_stop(struct generation_replica *replica);
+bool generation_replica_is_busy(const struct generation_replica *replica);
+
+/* Tokens that a request has beyond its prompt, observations included; valid when done, until the
+ * next start. */
+uint32_t generation_replica_generated(const struct generation_replica *replica, size_t request);
+
+/* Seconds after the start at which a request ended, not a number where it was stopped; valid when
+ * done, until the next start. */
 double generation_replica_finish_s(const struct generation_replica *replica, size_t request);
 
 /* The same batch without a simulation, for closed forms and tests. */

@@ -12,6 +12,10 @@ void generation_finish_queue_reset(struct generation_finish_queue *queue,
     memset(positions, 0xff, (size_t)requests * sizeof *positions);
 }
 
+static bool before(struct generation_finish a, struct generation_finish b) {
+    return a.iteration < b.iteration || (a.iteration == b.iteration && a.request < b.request);
+}
+
 static void place(struct generation_finish_queue *queue, uint32_t position,
                   struct generation_finish finish) {
     queue->entries[position] = finish;
@@ -23,7 +27,7 @@ static void sift_up(struct generation_finish_queue *queue, uint32_t position,
                     struct generation_finish finish) {
     while (position > 0) {
         uint32_t parent = (position - 1) / 2;
-        if (queue->entries[parent].iteration <= finish.iteration)
+        if (before(queue->entries[parent], finish))
             break;
         place(queue, position, queue->entries[parent]);
         position = parent;
@@ -38,10 +42,9 @@ static void sift_down(struct generation_finish_queue *queue, uint32_t position,
         uint32_t child = 2 * position + 1;
         if (child >= queue->count)
             break;
-        if (child + 1 < queue->count &&
-            queue->entries[child + 1].iteration < queue->entries[child].iteration)
+        if (child + 1 < queue->count && before(queue->entries[child + 1], queue->entries[child]))
             child++;
-        if (finish.iteration <= queue->entries[child].iteration)
+        if (before(finish, queue->entries[child]))
             break;
         place(queue, position, queue->entries[child]);
         position = child;
@@ -68,7 +71,7 @@ struct generation_finish generation_finish_queue_remove(struct generation_finish
     queue->positions[request] = GENERATION_FINISH_ABSENT;
     if (position == queue->count)
         return removed;
-    if (position > 0 && last.iteration < queue->entries[(position - 1) / 2].iteration)
+    if (position > 0 && before(last, queue->entries[(position - 1) / 2]))
         sift_up(queue, position, last);
     else
         sift_down(queue, position, last);

@@ -5,7 +5,8 @@
 /*
  * The decoding sequences ordered by the iteration after which they end. All of them make one token
  * an iteration, so that number is known when a sequence starts and never changes: a binary heap
- * with the position of each request, so that a preempted one can be taken out. O(log n) each.
+ * with the position of each request, so that a preempted one can be taken out. O(log n) each. Of
+ * equal iterations the lower request comes first.
  */
 
 #include <stdbool.h>

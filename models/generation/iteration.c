@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 /*
- * The sum form. No term is fitted to serving runs: kernels are the roofline of hardware/kernel.h,
- * collectives the ring of network/collective.h, host times come with the plan.
+ * The sum form: kernels are rooflines, collectives those of network/collective.h; what an engine
+ * adds comes with the plan (generation/software.h).
  *
  * Launches. The products carry their own launch. Besides them a layer has two fused residual-add
  * norms, the rotary embedding and the activation, and an attention step that is several kernels
@@ -10,40 +10,44 @@
  * attention takes 11.4 us on H100 and 12.6 (batch 1) to 20 us (batch 8) on A100 (aiconfigurator
  * @095f58a51, vLLM 0.24 and 0.14), which is 4 launches of the 3 and 5 us that a kernel costs there.
  *
- * Experts. Each token goes to k of E, so n tokens find E (1 - (1 - k / E)^n) of them; their
- * products are one grouped kernel a projection, which reads the weights of those that were found.
+ * Stages. An engine with pp stages keeps pp micro-batches under way, each of 1 / pp of the tokens.
+ * Every sequence gets its next token when its micro-batch has gone round, which takes pp turns of
+ * the slowest stage: pp x (layers / pp) x a layer of the small batch, and for the last stage pp
+ * heads. Fewer sequences than stages leave stages idle and go round alone.
+ *
+ * Groups. With dp groups each has its share of the sequences and contexts, and its own copy of all
+ * but the experts, which see the tokens of all groups: these are gathered before the experts and
+ * summed up behind them.
+ *
+ * Speculation. An iteration checks the drafts of all sequences: tokens + 1 rows each, the cache
+ * read once, and tokens x draft_cost of a plain iteration for the drafts. It yields 1 + a + ... of
+ * them, so a token costs that part of an iteration. On average: sequences do not run ahead of each
+ * other by luck.
+ *
  * Latent attention (MLA) makes keys and values in full for prompts, and works on the cached latent
- * vector in decode.
+ * vector in decode, which every GPU of a group has whole.
  *
- * How well it does without host times, as forecast / measured - 1 (the anchors are in
- * tests/models/generation/test_iteration.c):
+ * On 460 published serving rows adding the groups did as well as overlapping host and GPU, and the
+ * sum is what the closed form needs. How far off it is, |forecast / measured - 1|, median and 90th
+ * percentile, of 1,578 published values (`rlhfsim validate generation`; the coefficients of
+ * engines.csv are fitted to most of them):
  *
- *     TPOT of Llama-3.1-8B bf16, H100, 1024 to 4096 in, 128 to 512 out, 8 to 64 at once
- *     (TensorRT-LLM 1.0rc3, aiconfigurator @095f58a51, 36 rows each):
+ *     served, TensorRT-LLM         6 / 23 %      dense models 4 / 17 %, with experts 8 / 27 %
+ *     served, vLLM                 6 / 35 %      21 rows have prompts that were cached
+ *     served, SGLang               8 / 28 %
+ *     offline tables, TensorRT-LLM  10 / 35 %    dense 7 / 19 %, with experts 14 / 39 %
+ *     1 to 4 clients               8 / 20 %
  *
- *                   median   median of |error|   P90   largest
- *         1 GPU     -5.5 %         5.5 %          7 %    11 %
- *         2 GPUs    -7.8 %         7.8 %         13 %    16 %
- *         4 GPUs    -7.1 %         7.5 %         24 %    34 %
- *         8 GPUs    -5.8 %        10.5 %         29 %    47 %
+ * Worst: experts on RTX PRO 6000 (too slow: its collectives over PCIe), on GB200 (too fast: its
+ * CPU) and on 80 GB H100 in offline tables (too fast: room for the cache), fp4 experts on B200.
  *
- *     tokens/s of static batches, Llama-2-7B fp16, A100, 1 GPU (lmdeploy @1263d5cd8, 19 rows):
- *     within 4.4 % at 2048 out and at batch 1; 4 to 41 % too fast at 128 out and batch 16 to 64.
- *
- * What is missing on 1 and 2 GPUs is the host (with 0.1 ms and 11.4 us a request, 3 % are left on
- * 1 GPU). On 4 and 8 GPUs two errors meet: the ring starts slower than an engine's one-shot
- * all-reduce (8 at once on 8 GPUs: 15 % too slow), and above some 4,500 tokens/s the published
- * server is bound by its front end (64 at once on 8 GPUs: up to 47 % too fast).
- *
- * Left out: experts that are chosen unevenly, windows (see llm_attention_limit), padding of the
- * batch to the next CUDA graph, the loss of the graph in an iteration with prefill, sampling
- * kernels, flash attention's slow start on short prompts, collectives other than the ring. On 460
- * published serving rows adding the groups did as well as overlapping host and GPU, and the sum is
- * what the closed form needs.
+ * Left out: experts that are chosen unevenly, the choice of a sparse attention (see
+ * llm_attention_limit), flash attention's slow start on short prompts.
  */
 
 #include "models/generation/iteration.h"
 
+#include "models/generation/products.h"
 #include "models/hardware/kernel.h"
 #include "models/network/collective.h"
 #include "sim/contract.h"
@@ -58,62 +62,15 @@
  * back, around the two products and the activation. */
 #define EXPERT_KERNELS 4.0
 
-/* Keys, values and activations are kept in 2 bytes. */
+/* Activations, keys and values of prompts under way. */
 #define ELEMENT_BYTES 2.0
-
-/* The vocabulary is not quantised (as the published FP8 checkpoints have it). */
-static enum hardware_precision head_precision(const struct generation_plan *plan) {
-    return plan->precision == HARDWARE_FP8 ? HARDWARE_BF16 : plan->precision;
-}
 
 /* More GPUs than key-value heads keep copies of them. */
 static double kv_split(const struct generation_plan *plan) {
     return fmin(plan->tp, (double)plan->architecture->kv_heads);
 }
 
-/* One linear layer. Of experts, the weights of those are read that any of the tokens goes to. */
-static double gemm_s(const struct generation_plan *plan, const struct llm_gemm *gemm,
-                     double tokens) {
-    const struct hardware_gpu *gpu = &plan->cluster->gpu;
-    double tp = gemm->whole ? 1.0 : plan->tp;
-    double n = (double)gemm->n / (gemm->split_columns ? tp : 1.0);
-    double k = (double)gemm->k / (gemm->split_columns ? 1.0 : tp);
-    if (gemm->experts == 0 || tokens == 0.0)
-        return hardware_gemm_s(gpu, plan->precision, tokens, n, k);
-    double touched = llm_experts_touched(gemm->experts, gemm->per_token, tokens);
-    return hardware_grouped_gemm_s(gpu, plan->precision, touched,
-                                   tokens * (double)gemm->per_token / touched, n, k);
-}
-
-static double linear_s(const struct generation_plan *plan, double tokens) {
-    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
-    struct llm_gemm gemms[LLM_LAYER_GEMMS];
-    int kind_count = llm_layer_kinds(plan->architecture, kinds);
-    double seconds = 0.0;
-    for (int i = 0; i < kind_count; i++) {
-        double layer_s = 0.0;
-        int count = llm_layer_gemms(plan->architecture, &kinds[i], gemms);
-        for (int j = 0; j < count; j++)
-            layer_s += gemm_s(plan, &gemms[j], tokens);
-        seconds += layer_s * (double)kinds[i].count;
-    }
-    return seconds;
-}
-
-/* A narrow embedding is brought to hidden and back for the head. */
-static double width_s(const struct generation_plan *plan, double tokens, double logits) {
-    const struct llm_architecture *model = plan->architecture;
-    double width = (double)model->embedding_width, hidden = (double)model->hidden;
-    enum hardware_precision precision = head_precision(plan);
-    return hardware_gemm_s(&plan->cluster->gpu, precision, tokens, hidden, width) +
-           hardware_gemm_s(&plan->cluster->gpu, precision, logits, width, hidden);
-}
-
-static double head_s(const struct generation_plan *plan, double logits) {
-    return hardware_gemm_s(&plan->cluster->gpu, head_precision(plan), logits,
-                           (double)plan->architecture->vocab / plan->tp,
-                           (double)llm_embedding_width(plan->architecture));
-}
+/* ---- small kernels ------------------------------------------------------------------------ */
 
 /* Traffic of a token through one layer's small kernels. The norms are done in full by every GPU:
  * each reads the residual and the layer's output, writes the sum and the normed values; norms
@@ -151,106 +108,134 @@ static double small_kernels(const struct generation_plan *plan, const struct llm
     return kernels + (kind->moe ? EXPERT_KERNELS : 0.0);
 }
 
-static double small_s(const struct generation_plan *plan, double tokens) {
-    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
-    int count = llm_layer_kinds(plan->architecture, kinds);
-    double seconds = 0.0;
-    for (int i = 0; i < count; i++)
-        seconds +=
-            (double)kinds[i].count * hardware_memory_s(&plan->cluster->gpu,
-                                                       tokens * small_token_bytes(plan, &kinds[i]),
-                                                       small_kernels(plan, &kinds[i]));
-    return seconds;
+static double small_s(const struct generation_plan *plan, const struct llm_layer_kind *kind,
+                      double tokens, bool eager) {
+    const struct generation_software *software = &plan->software;
+    double bytes = software->activation_share * tokens * small_token_bytes(plan, kind);
+    return hardware_memory_s(&plan->cluster->gpu, bytes,
+                             small_kernels(plan, kind) * software->launch_factor) +
+           (kind->moe ? software->expert_layer_s : 0.0) + (eager ? software->eager_layer_s : 0.0);
 }
 
-static double collectives_s(const struct generation_plan *plan, double tokens, double logits) {
+/* ---- collectives -------------------------------------------------------------------------- */
+
+/* Engines reduce small buffers in one shot: every GPU reads those of all others. */
+static double one_shot_s(const struct hardware_cluster *cluster, int ranks, double bytes) {
+    double rate = cluster->gpu.scaleup_bandwidth_bytes_per_s * cluster->node.scaleup_efficiency;
+    return cluster->node.collective_start_s + (ranks - 1) * bytes / rate;
+}
+
+static double all_reduce_s(const struct generation_plan *plan, double tokens) {
+    const struct hardware_cluster *cluster = plan->cluster;
+    double bytes = tokens * (double)plan->architecture->hidden * ELEMENT_BYTES;
+    if (plan->tp == 1)
+        return 0.0;
+    struct network_group group = network_group_strided(cluster, plan->tp, 1);
+    double seconds = network_collective_s(cluster, NETWORK_ALL_REDUCE, group, bytes);
+    if (plan->tp <= cluster->gpus_per_node)
+        seconds = fmin(seconds, one_shot_s(cluster, plan->tp, bytes));
+    return plan->software.collective_factor * seconds;
+}
+
+/* The tokens of all groups to all GPUs with experts, and their sums back. */
+static double expert_exchange_s(const struct generation_plan *plan, double all_tokens) {
+    struct network_group group = network_group_strided(plan->cluster, plan->tp * plan->dp, 1);
+    double bytes = all_tokens * (double)plan->architecture->hidden * ELEMENT_BYTES;
+    return plan->software.exchange_factor *
+           (network_collective_s(plan->cluster, NETWORK_ALL_GATHER, group, bytes) +
+            network_collective_s(plan->cluster, NETWORK_REDUCE_SCATTER, group, bytes));
+}
+
+static double layer_collectives_s(const struct generation_plan *plan,
+                                  const struct llm_layer_kind *kind, double tokens,
+                                  double all_tokens) {
+    if (kind->moe && plan->dp > 1)
+        return all_reduce_s(plan, tokens) + expert_exchange_s(plan, all_tokens);
+    return 2.0 * all_reduce_s(plan, tokens);
+}
+
+static double logits_gather_s(const struct generation_plan *plan, double logits) {
     if (plan->tp == 1)
         return 0.0;
     struct network_group group = network_group_strided(plan->cluster, plan->tp, 1);
-    double reduce_s =
-        network_collective_s(plan->cluster, NETWORK_ALL_REDUCE, group,
-                             tokens * (double)plan->architecture->hidden * ELEMENT_BYTES);
-    double gather_s =
-        network_collective_s(plan->cluster, NETWORK_ALL_GATHER, group,
-                             logits * (double)plan->architecture->vocab * ELEMENT_BYTES);
-    return 2.0 * (double)plan->architecture->layers * reduce_s + gather_s;
+    return network_collective_s(plan->cluster, NETWORK_ALL_GATHER, group,
+                                logits * (double)plan->architecture->vocab * ELEMENT_BYTES);
 }
 
-static double prefill_attention_s(const struct generation_plan *plan, double tokens, double pairs) {
-    const struct llm_architecture *model = plan->architecture;
-    double heads = (double)model->heads / plan->tp;
-    double kv_heads = (llm_is_latent(model) ? heads : (double)model->kv_heads / kv_split(plan));
-    double width = llm_score_width(model);
-    /* latent attention has keys and values in full here */
-    struct hardware_attention attention = {
-        .score_pairs = pairs,
-        .tokens = tokens,
-        .sequences = 1.0,
-        .context_tokens = tokens,
-        .cached_tokens = tokens,
-        .heads = heads,
-        .kv_heads = kv_heads,
-        .score_dim = width,
-        .value_dim = width,
-        .element_bytes = ELEMENT_BYTES,
-        .kv_token_bytes = ELEMENT_BYTES * kv_heads * 2.0 * width,
-    };
-    return (double)model->layers * hardware_attention_prefill_s(&plan->cluster->gpu, &attention);
+/* From a stage to the next: hidden of a micro-batch, once for every stage. */
+static double stages_s(const struct generation_plan *plan, double tokens) {
+    if (plan->pp == 1)
+        return 0.0;
+    struct network_group group = network_group_strided(plan->cluster, 2, plan->tp * plan->dp);
+    return plan->pp *
+           network_collective_s(plan->cluster, NETWORK_BROADCAST, group,
+                                tokens * (double)plan->architecture->hidden * ELEMENT_BYTES);
 }
 
-/* Everything but the two kinds of attention: `tokens` go through the layers, `logits` of them
- * through the head. */
-static double common_s(const struct generation_plan *plan, double tokens, double logits) {
-    double host_s = plan->iteration_host_s + logits * plan->sequence_host_s;
-    return host_s + linear_s(plan, tokens) + head_s(plan, logits) + small_s(plan, tokens) +
-           collectives_s(plan, tokens, logits) + width_s(plan, tokens, logits);
+/* ---- everything but attention ------------------------------------------------------------- */
+
+/* The largest of `parts` equal shares of a number of tokens: at least one token is whole. */
+static double share(double tokens, int parts) {
+    return tokens <= 0.0 ? 0.0 : fmax(tokens / parts, fmin(tokens, 1.0));
+}
+
+/* `tokens` go through the layers, `logits` of them through the head. */
+static double common_s(const struct generation_plan *plan, double tokens, double logits,
+                       bool eager) {
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
+    int count = llm_layer_kinds(plan->architecture, kinds);
+    double all = share(tokens, plan->pp), mine = share(all, plan->dp);
+    double heads = share(share(logits, plan->pp), plan->dp);
+    double seconds = stages_s(plan, mine) + plan->pp * plan->software.iteration_host_s;
+    for (int i = 0; i < count; i++)
+        seconds += (double)kinds[i].count * (generation_linear_s(plan, &kinds[i], mine, all) +
+                                             small_s(plan, &kinds[i], mine, eager) +
+                                             layer_collectives_s(plan, &kinds[i], mine, all));
+    return seconds + generation_width_s(plan, mine, heads) +
+           fmin(plan->pp, fmax(tokens, 1.0)) *
+               (generation_head_s(plan, heads) + logits_gather_s(plan, heads));
+}
+
+static double sequences_host_s(const struct generation_plan *plan, double sequences) {
+    return plan->software.sequence_host_s * share(sequences, plan->dp);
+}
+
+/* ---- attention ---------------------------------------------------------------------------- */
+
+/* Share of the layers that have a window. */
+static double window_share(const struct llm_architecture *model) {
+    return (double)model->window_layers / (double)model->layers;
+}
+
+int64_t generation_window(const struct generation_plan *plan) {
+    return plan->architecture->window_layers > 0 ? plan->architecture->window : 0;
+}
+
+double generation_window_pairs(double tokens, double context, double window) {
+    double growing = fmin(tokens, fmax(0.0, window - context)); /* see all before them */
+    return llm_causal_pairs(growing, context) + (tokens - growing) * window;
+}
+
+static double token_bytes(const struct generation_plan *plan) {
+    return llm_kv_bytes_per_token(plan->architecture, plan->kv_element_bytes) / kv_split(plan);
 }
 
 double generation_kv_token_bytes(const struct generation_plan *plan) {
-    return llm_kv_bytes_per_token(plan->architecture, ELEMENT_BYTES) / kv_split(plan);
+    return token_bytes(plan) * (1.0 - window_share(plan->architecture));
 }
 
-/* Matrices of a layer: those that every token goes through, or of one expert. */
-static double matrices(const struct generation_plan *plan, const struct llm_layer_kind *kind,
-                       bool of_expert) {
-    struct llm_gemm gemms[LLM_LAYER_GEMMS];
-    int count = llm_layer_gemms(plan->architecture, kind, gemms);
-    double sum = 0.0;
-    for (int i = 0; i < count; i++)
-        if ((gemms[i].experts > 0) == of_expert)
-            sum += (double)gemms[i].n * (double)gemms[i].k;
-    return sum;
+double generation_window_token_bytes(const struct generation_plan *plan) {
+    return token_bytes(plan) * window_share(plan->architecture);
 }
 
-static double layers_bytes(const struct generation_plan *plan, bool of_expert) {
-    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
-    int count = llm_layer_kinds(plan->architecture, kinds);
-    double sum = 0.0;
-    for (int i = 0; i < count; i++)
-        sum += (double)kinds[i].count * matrices(plan, &kinds[i], of_expert);
-    return sum * hardware_precision_bytes(plan->precision);
-}
-
-double generation_weight_bytes(const struct generation_plan *plan) {
-    double head = (double)llm_head_parameters(plan->architecture, LLM_HEAD_VOCABULARY) *
-                  hardware_precision_bytes(head_precision(plan));
-    return (layers_bytes(plan, false) + head) / plan->tp;
-}
-
-double generation_expert_bytes(const struct generation_plan *plan, double tokens) {
-    const struct llm_architecture *model = plan->architecture;
-    if (model->moe_layers == 0)
-        return 0.0;
-    return llm_experts_touched(model->experts, model->experts_per_token, tokens) *
-           layers_bytes(plan, true) / plan->tp;
-}
-
-/* Reading the cache. In latent attention all heads work on the one vector that is read, scores over
- * latent and rotated part and sums over the latent part, so that compute may be what limits. */
-static double kv_token_s(const struct generation_plan *plan) {
+/* Reading the cache for one token of context, all layers. In latent attention all heads work on the
+ * one vector that is read, scores over latent and rotated part and sums over the latent part, so
+ * that compute may be what limits. */
+static double token_s(const struct generation_plan *plan) {
     const struct llm_architecture *model = plan->architecture;
     const struct hardware_gpu *gpu = &plan->cluster->gpu;
-    double read_s = hardware_memory_s(gpu, generation_kv_token_bytes(plan), 0.0);
+    double read_s = token_bytes(plan) / (gpu->memory_bandwidth_bytes_per_s *
+                                         gpu->memory_efficiency * plan->software.kv_efficiency);
     if (!llm_is_latent(model))
         return read_s;
     double width = (double)(2 * model->kv_lora_rank + model->rope_head_dim);
@@ -259,23 +244,138 @@ static double kv_token_s(const struct generation_plan *plan) {
     return fmax(read_s, flops / rate);
 }
 
-void generation_decode_cost(const struct generation_plan *plan, int64_t sequences,
-                            struct generation_decode_cost *cost) {
-    CONTRACT(sequences >= 1, "a decode iteration has at least one sequence");
+static double prefill_attention_s(const struct generation_plan *plan,
+                                  const struct generation_step *step) {
+    const struct llm_architecture *model = plan->architecture;
+    double heads = (double)model->heads / plan->tp;
+    double kv_heads = (llm_is_latent(model) ? heads : (double)model->kv_heads / kv_split(plan));
+    double width = llm_score_width(model), parts = plan->dp * plan->pp;
+    double windowed = (double)model->window_layers, whole = (double)model->layers - windowed;
+    struct hardware_attention attention = {
+        .score_pairs = step->prefill_pairs / parts,
+        .tokens = step->prefill_tokens / parts,
+        .sequences = 1.0,
+        .context_tokens = step->prefill_tokens / parts,
+        .cached_tokens = step->prefill_tokens / parts,
+        .heads = heads,
+        .kv_heads = kv_heads,
+        .score_dim = width,
+        .value_dim = width,
+        .element_bytes = ELEMENT_BYTES,
+        /* latent attention has keys and values in full here */
+        .kv_token_bytes = ELEMENT_BYTES * kv_heads * 2.0 * width,
+    };
+    double seconds = whole * hardware_attention_prefill_s(&plan->cluster->gpu, &attention);
+    if (windowed == 0.0)
+        return seconds;
+    attention.score_pairs = step->window_pairs / parts;
+    return seconds + windowed * hardware_attention_prefill_s(&plan->cluster->gpu, &attention);
+}
+
+/* ---- iterations --------------------------------------------------------------------------- */
+
+/* Graphs are of the batch of one dp group and micro-batch; groups without a sequence run along with
+ * the others. */
+static double graph_tokens(const struct generation_plan *plan, int64_t sequences, int64_t rows,
+                           bool *eager) {
+    int64_t rounds = sequences < plan->pp ? sequences : plan->pp, parts = plan->dp * rounds;
+    int64_t tokens = (sequences * rows + parts - 1) / parts;
+    *eager = !generation_has_graph(&plan->software, tokens);
+    if (*eager)
+        return (double)(sequences * rows);
+    return (double)(parts * generation_graph_batch(&plan->software, tokens));
+}
+
+/* A decode iteration of `rows` tokens for each sequence. */
+static void rows_cost(const struct generation_plan *plan, int64_t sequences, int64_t rows,
+                      struct generation_decode_cost *cost) {
+    bool eager;
+    double tokens = graph_tokens(plan, sequences, rows, &eager);
+    double kv_s = token_s(plan) / (plan->dp * fmin(plan->pp, (double)sequences));
+    double windowed = window_share(plan->architecture);
     *cost = (struct generation_decode_cost){
-        .base_s = common_s(plan, (double)sequences, (double)sequences),
-        .kv_token_s = kv_token_s(plan),
+        .base_s = common_s(plan, tokens, tokens, eager) + sequences_host_s(plan, (double)sequences),
+        .kv_token_s = kv_s * (1.0 - windowed),
+        .window_token_s = kv_s * windowed,
     };
 }
 
-double generation_mixed_iteration_s(const struct generation_plan *plan, int64_t sequences,
-                                    double context_tokens, double prefill_tokens,
-                                    double prefill_pairs, int64_t prompts_finished) {
-    double tokens = (double)sequences + prefill_tokens;
-    double logits = (double)(sequences + prompts_finished);
-    CONTRACT(sequences >= 0 && prompts_finished >= 0 && tokens >= 1.0, "an empty iteration");
-    double seconds = common_s(plan, tokens, logits) + kv_token_s(plan) * context_tokens;
-    if (prefill_tokens > 0.0)
-        seconds += prefill_attention_s(plan, prefill_tokens, prefill_pairs);
-    return seconds;
+void generation_decode_cost(const struct generation_plan *plan, int64_t sequences,
+                            struct generation_decode_cost *cost) {
+    const struct generation_speculation *speculation = &plan->speculation;
+    CONTRACT(sequences >= 1, "a decode iteration has at least one sequence");
+    if (speculation->tokens == 0) {
+        rows_cost(plan, sequences, 1, cost);
+        return;
+    }
+    struct generation_decode_cost plain;
+    double drafts = speculation->tokens * speculation->draft_cost;
+    double yield = generation_speculation_yield(speculation);
+    rows_cost(plan, sequences, 1, &plain);
+    rows_cost(plan, sequences, speculation->tokens + 1, cost);
+    cost->base_s = (cost->base_s + drafts * plain.base_s) / yield;
+    cost->kv_token_s = (cost->kv_token_s + drafts * plain.kv_token_s) / yield;
+    cost->window_token_s = (cost->window_token_s + drafts * plain.window_token_s) / yield;
+}
+
+static double decode_s(const struct generation_plan *plan, const struct generation_step *step) {
+    struct generation_decode_cost cost;
+    generation_decode_cost(plan, step->sequences, &cost);
+    return cost.base_s + cost.kv_token_s * step->context_tokens +
+           cost.window_token_s * step->window_tokens;
+}
+
+/* What prompts add to the sequences that decode beside them: with speculation those are checked in
+ * the same iteration, but for one token only a part of it is theirs. */
+static double added_prefill_s(const struct generation_plan *plan,
+                              const struct generation_step *step) {
+    double rows = (double)step->sequences * (plan->speculation.tokens + 1);
+    double alone_s = common_s(plan, rows, rows, true);
+    return common_s(plan, rows + step->prefill_tokens, rows + (double)step->prompts_finished,
+                    true) -
+           alone_s + (double)plan->architecture->layers * plan->software.eager_layer_s;
+}
+
+double generation_iteration_s(const struct generation_plan *plan,
+                              const struct generation_step *step) {
+    double sequences = (double)step->sequences, finished = (double)step->prompts_finished;
+    CONTRACT(step->sequences >= 0 && step->prompts_finished >= 0 &&
+                 sequences + step->prefill_tokens >= 1.0,
+             "an empty iteration");
+    if (step->prefill_tokens == 0.0)
+        return decode_s(plan, step);
+    double attention_s = prefill_attention_s(plan, step);
+    if (plan->speculation.tokens > 0 && step->sequences > 0)
+        return decode_s(plan, step) + added_prefill_s(plan, step) + attention_s;
+    double kv_s = token_s(plan) / (plan->dp * plan->pp), part = window_share(plan->architecture);
+    return common_s(plan, sequences + step->prefill_tokens, sequences + finished, true) +
+           sequences_host_s(plan, sequences + finished) + attention_s +
+           kv_s * ((1.0 - part) * step->context_tokens + part * step->window_tokens);
+}
+
+double generation_swap_block_s(const struct generation_plan *plan) {
+    return generation_held_block_bytes(plan) / plan->cluster->gpu.host_bandwidth_bytes_per_s;
+}
+
+/* ---- traffic ------------------------------------------------------------------------------ */
+
+double generation_weight_bytes(const struct generation_plan *plan) {
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
+    int count = llm_layer_kinds(plan->architecture, kinds);
+    double head = (double)llm_head_parameters(plan->architecture, LLM_HEAD_VOCABULARY) *
+                  fmax(2.0, generation_format_bytes(plan->format)) / plan->tp;
+    for (int i = 0; i < count; i++)
+        head += (double)kinds[i].count * generation_shared_matrix_bytes(plan, &kinds[i]);
+    return head;
+}
+
+double generation_expert_bytes(const struct generation_plan *plan, double tokens) {
+    struct llm_layer_kind kinds[LLM_LAYER_KINDS];
+    int count = llm_layer_kinds(plan->architecture, kinds);
+    double sum = 0.0;
+    for (int i = 0; i < count; i++)
+        if (kinds[i].moe)
+            sum += (double)kinds[i].count *
+                   generation_expert_matrix_bytes(plan, &kinds[i], share(tokens, plan->pp));
+    return sum;
 }

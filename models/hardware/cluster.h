@@ -15,6 +15,7 @@
 struct hardware_gpu {
     char name[64];
     double peak_flops_per_s[HARDWARE_PRECISION_COUNT]; /* 0: the format is not supported */
+    double fp4_flops_per_s;      /* peak of products in 4 bits; 0: there is none */
     double matmul_efficiency;    /* sustained share of the peak that large matrix products reach */
     double attention_efficiency; /* share of the bf16 (else fp16) peak, forward kernel */
     double attention_backward_efficiency; /* the same for the backward kernel */

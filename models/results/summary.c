@@ -221,6 +221,7 @@ static const struct row rows[] = {
     FIGURE(rollout.p90_response_tokens, "tokens"),
     FIGURE(rollout.max_response_tokens, "tokens"),
     FIGURE(rollout.useless_tokens, "tokens"),
+    FIGURE(rollout.tail_floor_s, "s"),
     FIGURE(staleness.mean_versions, "versions"),
     FIELD("memory.fits", ROW_MEMORY_FLAG, NULL, memory.fits),
     FIGURE(memory.peak_bytes, "bytes"),

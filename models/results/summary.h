@@ -54,6 +54,7 @@ struct rlhfsim_summary {
         struct results_figure mean_response_tokens, p99_response_tokens, share_cut, tail_idle_s;
         struct results_figure p50_response_tokens, p90_response_tokens, max_response_tokens;
         struct results_figure useless_tokens; /* of a response, after the useful answer */
+        struct results_figure tail_floor_s;   /* the longest sequence of a step, alone */
     } rollout;
     struct {
         struct results_figure mean_versions;

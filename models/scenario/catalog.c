@@ -286,11 +286,11 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         status = graver(status, read_file(&load));
     }
     if (files == 0)
-        return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
-                                       "no catalog file here, expected gpus.csv, nodes.csv, "
-                                       "models.csv, prices.csv, frameworks.csv, fabrics.csv, "
-                                       "weight_sync.csv, aliases.csv, attention.csv, "
-                                       "kernels.csv, training.csv, trainers.csv or lengths.csv");
+        return rlhfsim_diagnostics_add(
+            diagnostics, RLHFSIM_INVALID, directory, 0, 0,
+            "no catalog file here, expected gpus.csv, nodes.csv, models.csv, prices.csv, "
+            "frameworks.csv, engines.csv, fabrics.csv, weight_sync.csv, aliases.csv, "
+            "attention.csv, kernels.csv, training.csv, trainers.csv or lengths.csv");
     if (status == RLHFSIM_OK)
         status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
     if (status == RLHFSIM_OK)
@@ -377,6 +377,10 @@ const struct catalog_weight_sync *catalog_weight_sync(const struct catalog *cata
 
 const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const char *name) {
     return find_item(catalog, CATALOG_FABRICS, name);
+}
+
+const struct catalog_engine *catalog_engine(const struct catalog *catalog, const char *name) {
+    return find_item(catalog, CATALOG_ENGINES, name);
 }
 
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,

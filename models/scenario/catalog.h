@@ -3,15 +3,17 @@
 #define MODELS_SCENARIO_CATALOG_H
 
 /*
- * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, fabrics,
- * weight_sync, aliases, attention, kernels, training, trainers, lengths), each row with its source.
- * Several directories may be loaded; a later row replaces an earlier one of its name. A name that
- * no row has exactly is looked for without regard to case, spaces, '-', '_' and an owner in front,
- * then among the aliases; prices are matched exactly. The nearest known name is offered when there
- * is no match. columns.c has the columns of each file; units of the files become SI here.
+ * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, engines,
+ * fabrics, weight_sync, aliases, attention, kernels, training, trainers, lengths), each row with
+ * its source. Several directories may be loaded; a later row replaces an earlier one of its name. A
+ * name that no row has exactly is looked for without regard to case, spaces, '-', '_' and an owner
+ * in front, then among the aliases; prices are matched exactly. The nearest known name is offered
+ * when there is no match. columns.c has the columns of each file; units of the files become SI
+ * here.
  */
 
 #include "models/cost/ledger.h"
+#include "models/generation/software.h"
 #include "models/hardware/cluster.h"
 #include "models/llm/architecture.h"
 #include "models/network/weight_sync.h"
@@ -59,6 +61,13 @@ struct catalog_fabric {
     char fitted_with[48]; /* the fabric whose coefficients these are; "": its own */
 };
 
+/* An inference engine, and what it does where a scenario says nothing. */
+struct catalog_engine {
+    struct generation_software software;
+    int max_num_seqs;
+    int64_t max_num_batched_tokens;
+};
+
 struct catalog_price {
     char provider[32], region[48], item[96], unit[32];
     double usd;
@@ -100,11 +109,11 @@ struct catalog;
 struct catalog *catalog_new(void);
 void catalog_free(struct catalog *catalog);
 
-/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv and, where there are,
- * fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv
- * and lengths.csv of `directory`; a user's directory may lack some of them (`complete` false), but
- * not all. All errors are reported, with the place of the cell: RLHFSIM_INVALID, RLHFSIM_IO where
- * reading a file fails, RLHFSIM_NO_MEMORY. */
+/* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv, engines.csv and, where there
+ * are, fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, kernels.csv, training.csv,
+ * trainers.csv and lengths.csv of `directory`; a user's directory may lack some of them (`complete`
+ * false), but not all. All errors are reported, with the place of the cell: RLHFSIM_INVALID,
+ * RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
                                  struct rlhfsim_diagnostics *diagnostics);
 
@@ -124,6 +133,7 @@ const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const
  * there is no row for it. */
 struct training_attention_rates catalog_attention(const struct catalog *catalog, const char *gpu,
                                                   const char *kernel);
+const struct catalog_engine *catalog_engine(const struct catalog *catalog, const char *name);
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
                                           const char *region, const char *item);
 
@@ -145,6 +155,7 @@ enum catalog_kind {
     CATALOG_FRAMEWORKS,
     CATALOG_FABRICS,
     CATALOG_WEIGHT_SYNCS,
+    CATALOG_ENGINES,
     CATALOG_ALIASES,
     CATALOG_ATTENTION, /* rates of attention kernels by generation of GPUs */
     CATALOG_KERNELS,   /* "GPU/KERNEL"; catalog_kernels.h has what they are for */

@@ -33,6 +33,10 @@ static bool share(const struct column_row *row, size_t measured, size_t peak, co
     return false;
 }
 
+static double known_or_zero(double number) {
+    return isnan(number) ? 0.0 : number;
+}
+
 static bool fill_gpu(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
                      void *item) {
     struct hardware_gpu *gpu = item;
@@ -50,6 +54,7 @@ static bool fill_gpu(const struct column_row *row, struct rlhfsim_diagnostics *d
     gpu->host_bandwidth_bytes_per_s = number[GPU_HOST_BANDWIDTH_GB_PER_S] * GB;
     gpu->kernel_launch_s = number[GPU_KERNEL_LAUNCH_US] * MICRO;
     gpu->power_w = number[GPU_POWER_W];
+    gpu->fp4_flops_per_s = known_or_zero(number[GPU_FP4_TFLOPS]) * TERA;
     gpu->kernels.sustained_share = number[GPU_SUSTAINED_SHARE];
     /* Before bf16 there was fp16 at the same rate. */
     size_t dense = number[GPU_BF16_TFLOPS] == 0.0 ? GPU_FP16_TFLOPS : GPU_BF16_TFLOPS;
@@ -58,10 +63,6 @@ static bool fill_gpu(const struct column_row *row, struct rlhfsim_diagnostics *d
     bool memory = share(row, GPU_MEMORY_BANDWIDTH_MEASURED_GB_PER_S, GPU_MEMORY_BANDWIDTH_GB_PER_S,
                         "memory_bandwidth_measured_gb_per_s", diagnostics, &gpu->memory_efficiency);
     return compute && memory;
-}
-
-static double known_or_zero(double number) {
-    return isnan(number) ? 0.0 : number;
 }
 
 /* ---- fabrics --------------------------------------------------------------------------------- */
@@ -323,6 +324,66 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
                       row->place[FRAMEWORK_SYNC_LOAD_GB_PER_S], diagnostics);
 }
 
+/* The index of a word; -1 after the error. */
+static int find_word(const struct column_row *row, size_t column, const char *const *words,
+                     struct rlhfsim_diagnostics *diagnostics) {
+    char quoted[BASE_QUOTE_SIZE], known[128] = "";
+    size_t used = 0;
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], row->text[column]) == 0)
+            return i;
+        int length =
+            snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ", words[i]);
+        used += length > 0 ? (size_t)length : 0;
+    }
+    size_t count;
+    (void)tree_error(diagnostics, row->place[column], "%s is %s, expected one of %s",
+                     catalog_columns(CATALOG_ENGINES, &count)[column].name,
+                     base_quote(row->text[column], quoted), known);
+    return -1;
+}
+
+static const char *const batching_words[] = {"continuous", "padded_to_batch", "padded_to_limit",
+                                             NULL};
+static const char *const prefill_words[] = {"mixed", "first", NULL};
+static const char *const preemption_words[] = {"recompute", "swap", NULL};
+
+static bool fill_engine(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        void *item) {
+    struct catalog_engine *engine = item;
+    const double *number = row->number;
+    int batching = find_word(row, ENGINE_BATCHING, batching_words, diagnostics);
+    int prefill = find_word(row, ENGINE_PREFILL, prefill_words, diagnostics);
+    int preemption = find_word(row, ENGINE_PREEMPTION, preemption_words, diagnostics);
+    engine->max_num_seqs = (int)number[ENGINE_MAX_NUM_SEQS];
+    engine->max_num_batched_tokens = (int64_t)number[ENGINE_MAX_NUM_BATCHED_TOKENS];
+    engine->software =
+        (struct generation_software){.batching = (enum generation_batching)batching,
+                                     .prefill = (enum generation_prefill)prefill,
+                                     .preemption = (enum generation_preemption)preemption,
+                                     .chunked_prefill = number[ENGINE_CHUNKED_PREFILL] > 0.0,
+                                     .prefix_caching = number[ENGINE_PREFIX_CACHING] > 0.0,
+                                     .block_tokens = (int64_t)number[ENGINE_BLOCK_TOKENS],
+                                     .graph_step = (int64_t)number[ENGINE_GRAPH_STEP],
+                                     .graph_dense = (int64_t)number[ENGINE_GRAPH_DENSE],
+                                     .graph_limit = (int64_t)number[ENGINE_GRAPH_LIMIT],
+                                     .iteration_host_s = number[ENGINE_ITERATION_HOST_MS] * MILLI,
+                                     .sequence_host_s = number[ENGINE_SEQUENCE_HOST_US] * MICRO,
+                                     .launch_factor = number[ENGINE_LAUNCH_FACTOR],
+                                     .expert_layer_s = number[ENGINE_EXPERT_LAYER_US] * MICRO,
+                                     .eager_layer_s = number[ENGINE_EAGER_LAYER_US] * MICRO,
+                                     .product_efficiency = number[ENGINE_PRODUCT_EFFICIENCY],
+                                     .kv_efficiency = number[ENGINE_KV_EFFICIENCY],
+                                     .compute_efficiency = number[ENGINE_COMPUTE_EFFICIENCY],
+                                     .fp4_efficiency = number[ENGINE_FP4_EFFICIENCY],
+                                     .expert_efficiency = number[ENGINE_EXPERT_EFFICIENCY],
+                                     .activation_share = number[ENGINE_ACTIVATION_SHARE],
+                                     .exchange_factor = number[ENGINE_EXCHANGE_FACTOR],
+                                     .collective_factor = number[ENGINE_COLLECTIVE_FACTOR]};
+    COPY(engine->software.name, row->text[ENGINE_NAME]);
+    return batching >= 0 && prefill >= 0 && preemption >= 0;
+}
+
 /* An alias is its row: catalog.c looks it up by the row's name. */
 static bool fill_alias(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
                        void *item) {
@@ -488,6 +549,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_FRAMEWORKS] = {sizeof(struct catalog_framework), FRAMEWORK_PROVENANCE, fill_framework},
     [CATALOG_FABRICS] = {sizeof(struct catalog_fabric), FABRIC_PROVENANCE, fill_fabric},
     [CATALOG_WEIGHT_SYNCS] = {sizeof(struct catalog_weight_sync), SYNC_PROVENANCE, fill_sync},
+    [CATALOG_ENGINES] = {sizeof(struct catalog_engine), ENGINE_PROVENANCE, fill_engine},
     [CATALOG_ALIASES] = {sizeof(struct catalog_alias), ALIAS_COLUMNS, fill_alias},
     [CATALOG_ATTENTION] = {sizeof(struct catalog_attention_row), ATTENTION_PROVENANCE,
                            fill_attention},

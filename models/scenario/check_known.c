@@ -30,13 +30,19 @@ static bool offloads(const struct rlhfsim_scenario *scenario) {
     return false;
 }
 
+static bool uses_host_link(const struct rlhfsim_scenario *scenario) {
+    return offloads(scenario) || (scenario->algorithm.type->has_rollout &&
+                                  scenario->rollout.engine.preemption == GENERATION_SWAP);
+}
+
 static bool checkpoints(const struct rlhfsim_scenario *scenario) {
     return scenario->checkpoint.every_steps > 0;
 }
 
 static bool computes(const struct rlhfsim_scenario *scenario, enum hardware_precision precision) {
     return scenario->training.precision == precision ||
-           (scenario->algorithm.type->has_rollout && scenario->rollout.precision == precision);
+           (scenario->algorithm.type->has_rollout &&
+            generation_format_products(scenario->rollout.precision) == precision);
 }
 
 static bool computes_fp32(const struct rlhfsim_scenario *scenario) {
@@ -68,7 +74,7 @@ static const struct need gpu_needs[] = {{GPU_BF16_TFLOPS, NULL},
                                         {GPU_MEMORY_BANDWIDTH_GB_PER_S, NULL},
                                         {GPU_MEMORY_BANDWIDTH_MEASURED_GB_PER_S, NULL},
                                         {GPU_SCALEUP_GB_PER_S, several_gpus},
-                                        {GPU_HOST_BANDWIDTH_GB_PER_S, offloads},
+                                        {GPU_HOST_BANDWIDTH_GB_PER_S, uses_host_link},
                                         {GPU_KERNEL_LAUNCH_US, NULL}};
 
 static const struct need node_needs[] = {

@@ -10,12 +10,12 @@
 /* ---- number formats -------------------------------------------------------------------------- */
 
 static void check_precision(struct scenario_draft *draft, enum scenario_key key,
-                            enum hardware_precision precision) {
+                            enum hardware_precision precision, const char *name) {
     const struct hardware_gpu *gpu = &draft->scenario->cluster.gpu;
     if (draft->cluster_known && scenario_known(draft, key) &&
         gpu->peak_flops_per_s[precision] == 0.0)
         scenario_blame(draft, key, "%s is %s%s, which %s does not compute with",
-                       scenario_schema_at(key)->path, hardware_precision_name(precision),
+                       scenario_schema_at(key)->path, name,
                        scenario_given(draft, key) ? "" : " by default", gpu->name);
 }
 
@@ -93,8 +93,12 @@ static void check_sequences(struct scenario_draft *draft) {
 static void check_engine_budget(struct scenario_draft *draft) {
     int64_t sequences = draft->scenario->rollout.max_num_seqs;
     int64_t tokens = draft->scenario->rollout.max_num_batched_tokens;
-    bool known = scenario_known(draft, KEY_ROLLOUT_MAX_NUM_SEQS) &&
-                 scenario_known(draft, KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS);
+    bool known = draft->engine_known;
+    for (int i = 0; i < 2; i++) {
+        enum scenario_key limit =
+            i == 0 ? KEY_ROLLOUT_MAX_NUM_SEQS : KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS;
+        known = known && (scenario_known(draft, limit) || !scenario_given(draft, limit));
+    }
     enum scenario_key key = scenario_given(draft, KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS)
                                 ? KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS
                                 : KEY_ROLLOUT_MAX_NUM_SEQS;
@@ -140,9 +144,12 @@ static void check_companions(struct scenario_draft *draft) {
 void scenario_check_use(struct scenario_draft *draft) {
     struct rlhfsim_scenario *scenario = draft->scenario;
     bool rollout = draft->algorithm_known && scenario->algorithm.type->has_rollout;
-    check_precision(draft, KEY_TRAINING_PRECISION, scenario->training.precision);
+    check_precision(draft, KEY_TRAINING_PRECISION, scenario->training.precision,
+                    hardware_precision_name(scenario->training.precision));
     if (rollout) {
-        check_precision(draft, KEY_ROLLOUT_PRECISION, scenario->rollout.precision);
+        check_precision(draft, KEY_ROLLOUT_PRECISION,
+                        generation_format_products(scenario->rollout.precision),
+                        generation_format_name(scenario->rollout.precision));
         check_engine_budget(draft);
     }
     check_sequences(draft);

@@ -41,6 +41,7 @@ static const struct column gpu_columns[GPU_COLUMNS] = {
     {"host_bandwidth_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"kernel_launch_us", NUMBER(0, LARGE), UNKNOWN, UNIT("us")},
     {"power_w", NUMBER(0, LARGE), UNKNOWN, UNIT("W")},
+    {"fp4_tflops", NUMBER(0, LARGE), UNKNOWN, .optional = true, UNIT("TFLOPS"), ELSE("0")},
     {"sustained_share", SHARE, UNKNOWN, .optional = true, ELSE("")},
     ORIGIN};
 
@@ -169,6 +170,34 @@ static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TE
                                                                    {"forward_share", ABOVE(0, 4)},
                                                                    {"backward_share", ABOVE(0, 4)},
                                                                    ORIGIN};
+static const struct column engine_columns[ENGINE_COLUMNS] = {
+    {"name", TEXT(31)},
+    {"batching", TEXT(31)},
+    {"prefill", TEXT(31)},
+    {"chunked_prefill", BOOLEAN},
+    {"prefix_caching", BOOLEAN},
+    {"preemption", TEXT(31)},
+    {"block_tokens", INTEGER(1, 4096)},
+    {"max_num_seqs", INTEGER(1, 1000000)},
+    {"max_num_batched_tokens", INTEGER(1, 1000000000)},
+    {"graph_step", INTEGER(0, 4096)},
+    {"graph_dense", INTEGER(0, 1000000)},
+    {"graph_limit", INTEGER(0, 1000000)},
+    {"iteration_host_ms", NUMBER(0, LARGE), UNIT("ms")},
+    {"sequence_host_us", NUMBER(0, LARGE), UNIT("us")},
+    {"launch_factor", ABOVE(0, 100)},
+    {"expert_layer_us", NUMBER(0, LARGE), UNIT("us")},
+    {"eager_layer_us", NUMBER(0, LARGE), UNIT("us")},
+    {"product_efficiency", ABOVE(0, 10)},
+    {"kv_efficiency", ABOVE(0, 10)},
+    {"compute_efficiency", ABOVE(0, 10)},
+    {"fp4_efficiency", ABOVE(0, 10)},
+    {"expert_efficiency", ABOVE(0, 10)},
+    {"activation_share", NUMBER(0, 1)},
+    {"exchange_factor", ABOVE(0, 100)},
+    {"collective_factor", ABOVE(0, 100)},
+    ORIGIN};
+
 static const struct column training_columns[TRAINING_COLUMNS] = {{"coefficient", TEXT(47)},
                                                                  {"scope", TEXT(63)},
                                                                  {"value", ABOVE(0, LARGE)},
@@ -254,6 +283,7 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_FABRICS] = {"fabrics.csv", "fabric", fabric_columns, FABRIC_COLUMNS},
     [CATALOG_WEIGHT_SYNCS] = {"weight_sync.csv", "weight sync", sync_columns, SYNC_COLUMNS},
     [CATALOG_LENGTHS] = {"lengths.csv", "length", length_columns, LENGTH_COLUMNS},
+    [CATALOG_ENGINES] = {"engines.csv", "engine", engine_columns, ENGINE_COLUMNS},
     [CATALOG_ALIASES] = {"aliases.csv", "alias", alias_columns, ALIAS_COLUMNS},
     [CATALOG_ATTENTION] = {"attention.csv", "attention kernel", attention_columns,
                            ATTENTION_COLUMNS},
@@ -265,8 +295,8 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",
                                           NULL};
 /* In the order of enum catalog_kind; prices have no aliases. */
-static const char *const alias_kinds[] = {"gpu",       "node",   "model",       "price",
-                                          "framework", "fabric", "weight sync", NULL};
+static const char *const alias_kinds[] = {"gpu",    "node",        "model",  "price", "framework",
+                                          "fabric", "weight sync", "engine", NULL};
 static const char *const booleans[] = {"no", "yes", NULL};
 
 const struct column *catalog_columns(enum catalog_kind kind, size_t *count) {
@@ -371,7 +401,8 @@ static void describe(const struct column *column, char *buffer, size_t size) {
         (void)snprintf(buffer, size, "one of measured, interpolated, extrapolated, assumed");
         break;
     case COLUMN_KIND:
-        (void)snprintf(buffer, size, "one of gpu, node, model, framework, fabric, weight sync");
+        (void)snprintf(buffer, size,
+                       "one of gpu, node, model, framework, fabric, weight sync, engine");
         break;
     }
 }

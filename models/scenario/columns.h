@@ -18,7 +18,7 @@ enum column_type {
     COLUMN_INTEGER,    /* the same, whole */
     COLUMN_BOOLEAN,    /* yes or no */
     COLUMN_PROVENANCE, /* measured, interpolated, extrapolated or assumed */
-    COLUMN_KIND        /* gpu, node, model or framework: what an alias stands for */
+    COLUMN_KIND        /* gpu, node, model, framework or engine: what an alias stands for */
 };
 
 struct column {
@@ -51,6 +51,7 @@ enum gpu_column {
     GPU_HOST_BANDWIDTH_GB_PER_S,
     GPU_KERNEL_LAUNCH_US,
     GPU_POWER_W,
+    GPU_FP4_TFLOPS,
     GPU_SUSTAINED_SHARE,
     GPU_PROVENANCE,
     GPU_SOURCE,
@@ -211,6 +212,38 @@ enum sync_column {
     SYNC_SOURCE,
     SYNC_NOTES,
     SYNC_COLUMNS
+};
+
+enum engine_column {
+    ENGINE_NAME,
+    ENGINE_BATCHING,
+    ENGINE_PREFILL,
+    ENGINE_CHUNKED_PREFILL,
+    ENGINE_PREFIX_CACHING,
+    ENGINE_PREEMPTION,
+    ENGINE_BLOCK_TOKENS,
+    ENGINE_MAX_NUM_SEQS,
+    ENGINE_MAX_NUM_BATCHED_TOKENS,
+    ENGINE_GRAPH_STEP,
+    ENGINE_GRAPH_DENSE,
+    ENGINE_GRAPH_LIMIT,
+    ENGINE_ITERATION_HOST_MS,
+    ENGINE_SEQUENCE_HOST_US,
+    ENGINE_LAUNCH_FACTOR,
+    ENGINE_EXPERT_LAYER_US,
+    ENGINE_EAGER_LAYER_US,
+    ENGINE_PRODUCT_EFFICIENCY,
+    ENGINE_KV_EFFICIENCY,
+    ENGINE_COMPUTE_EFFICIENCY,
+    ENGINE_FP4_EFFICIENCY,
+    ENGINE_EXPERT_EFFICIENCY,
+    ENGINE_ACTIVATION_SHARE,
+    ENGINE_EXCHANGE_FACTOR,
+    ENGINE_COLLECTIVE_FACTOR,
+    ENGINE_PROVENANCE,
+    ENGINE_SOURCE,
+    ENGINE_NOTES,
+    ENGINE_COLUMNS
 };
 
 enum law_column {

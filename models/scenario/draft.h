@@ -25,6 +25,7 @@ struct scenario_draft {
     struct column_row node_row, gpu_row; /* with cluster_known */
     struct catalog_offer offer;          /* of the node, with offer_known */
     bool offer_known;
+    bool engine_known;
     enum rlhfsim_status fatal; /* RLHFSIM_NO_MEMORY and the like from a reader; else RLHFSIM_OK */
 };
 
@@ -40,6 +41,8 @@ void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL ter
 void scenario_resolve_lengths(struct scenario_draft *draft);
 void scenario_resolve_prices(struct scenario_draft *draft);
 void scenario_resolve_batches(struct scenario_draft *draft); /* samples, mini-batches, steps */
+void scenario_resolve_engine(struct scenario_draft *draft);  /* and its options */
+void scenario_check_engine(struct scenario_draft *draft);    /* how replicas are cut */
 void scenario_check_layout(struct scenario_draft *draft);    /* tp, dp, micro-batches on the GPUs */
 void scenario_check_known(struct scenario_draft *draft);     /* gaps of the rows that are used */
 void scenario_check_use(struct scenario_draft *draft);       /* precision, context, companions */

@@ -13,9 +13,16 @@
 #include "models/generation/length_drift.h"
 #include "models/generation/length_table.h"
 #include "models/generation/lengths.h"
+#include "models/generation/plan.h"
 #include "models/scenario/catalog.h"
 
 #include <rlhfsim/scenario.h>
+
+/* Keys and values in 2 bytes, or in 1. */
+enum scenario_kv_precision { SCENARIO_KV_BF16, SCENARIO_KV_FP8 };
+
+/* Prompts are dealt out before the rollout, or each goes to the replica with the fewest tokens. */
+enum scenario_routing { SCENARIO_ROUTING_STATIC, SCENARIO_ROUTING_LEAST_LOADED };
 
 enum scenario_kl { SCENARIO_KL_NONE, SCENARIO_KL_REWARD, SCENARIO_KL_LOSS };
 
@@ -84,13 +91,18 @@ struct rlhfsim_scenario {
     } training;
 
     struct {
-        int tp;
-        enum hardware_precision precision;
+        struct generation_software engine; /* with the options that are written */
+        int tp, pp, attention_dp, ep;
+        enum generation_format precision;
+        enum scenario_kv_precision kv_precision;
         int64_t max_new_tokens;
         int max_num_seqs;
         int64_t max_num_batched_tokens;
         double memory_fraction; /* of the GPU that the engine may fill: weights and KV cache */
-        bool prefix_caching;
+        bool prefix_caching, chunked_prefill, cuda_graphs;
+        enum generation_preemption preemption;
+        enum scenario_routing routing;
+        struct generation_speculation speculation;
         struct scenario_lengths prompt, response;
         struct generation_trace *trace; /* where one of them is a trace */
     } rollout;
@@ -125,8 +137,8 @@ struct rlhfsim_scenario {
 
     /* Where figures come from: "measured", "interpolated", "extrapolated" or "assumed". */
     const char *kernels_provenance;
-    const char *gpu_provenance, *node_provenance, *framework_provenance, *length_provenance,
-        *price_provenance;
+    const char *gpu_provenance, *node_provenance, *framework_provenance, *engine_provenance,
+        *length_provenance, *price_provenance;
 };
 
 #endif

@@ -43,8 +43,10 @@ static const char *const reduction_choices[] = {"by_stage", "once", "every_micro
 static const char *const node_placement_choices[] = {"packed", "spread", NULL};
 static const char *const mode_choices[] = {"colocated", NULL};
 static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
-static const char *const engine_choices[] = {"vllm", NULL};
-static const char *const engine_planned[] = {"sglang", NULL};
+static const char *const format_choices[] = {"fp32", "bf16", "fp16", "fp8", "int4", "fp4", NULL};
+static const char *const kv_choices[] = {"bf16", "fp8", NULL};
+static const char *const preemption_choices[] = {"recompute", "swap", NULL};
+static const char *const routing_choices[] = {"static", "least_loaded", NULL};
 static const char *const law_choices[] = {"fixed",     "lognormal", "gamma", "weibull",
                                           "histogram", "trace",     NULL};
 static const char *const drift_choices[] = {"none", "linear", "logistic", "table", NULL};
@@ -283,30 +285,44 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                               "what trained models keep in host memory while it is not in use",
                               CHOICE(offload_choices), .fallback = "none", FIELD(training.offload)},
 
-    [KEY_ROLLOUT_ENGINE] = {"rollout.engine", "inference engine that generates",
-                            CHOICE(engine_choices), .planned = engine_planned, ROLLOUT,
-                            .fallback = "vllm"},
+    [KEY_ROLLOUT_ENGINE] = {"rollout.engine",
+                            "inference engine that generates: a name of the catalog, which has its "
+                            "scheduling and its host times",
+                            TEXT(31), ROLLOUT, .fallback = "vllm"},
     [KEY_ROLLOUT_TP] = {"rollout.tp", "tensor parallel GPUs of one engine replica",
                         INTEGER(1, 1024), ROLLOUT, .fallback = "1", FIELD(rollout.tp)},
-    [KEY_ROLLOUT_PP] = {"rollout.pp", "pipeline stages of one engine replica", ROLLOUT,
-                        ONLY_ONE("pipeline parallelism")},
-    [KEY_ROLLOUT_EP] = {"rollout.ep", "expert parallel GPUs of one engine replica", ROLLOUT,
-                        ONLY_ONE("expert parallelism")},
-    [KEY_ROLLOUT_PRECISION] = {"rollout.precision", "number format of the engine's weights",
-                               CHOICE(precision_choices), ROLLOUT, .fallback = "bf16",
+    [KEY_ROLLOUT_PP] = {"rollout.pp", "pipeline stages of one engine replica", INTEGER(1, 1024),
+                        ROLLOUT, .fallback = "1", FIELD(rollout.pp)},
+    [KEY_ROLLOUT_EP] = {"rollout.ep",
+                        "GPUs over which the experts of one engine replica are spread whole; 1 "
+                        "cuts each of them rollout.tp ways",
+                        INTEGER(1, 65536), ROLLOUT, .fallback = "1", FIELD(rollout.ep)},
+    [KEY_ROLLOUT_ATTENTION_DP] = {"rollout.attention_dp",
+                                  "groups of rollout.tp GPUs in one engine replica that have "
+                                  "sequences of their own and share the experts",
+                                  INTEGER(1, 1024), ROLLOUT, .fallback = "1",
+                                  FIELD(rollout.attention_dp)},
+    [KEY_ROLLOUT_PRECISION] = {"rollout.precision",
+                               "number format of the engine's weights; products of int4 are made "
+                               "in bf16, and those of fp4 too where the GPU has no such products",
+                               CHOICE(format_choices), ROLLOUT, .fallback = "bf16",
                                FIELD(rollout.precision)},
+    [KEY_ROLLOUT_KV_PRECISION] = {"rollout.kv_precision", "number format of the KV cache",
+                                  CHOICE(kv_choices), ROLLOUT, .fallback = "bf16",
+                                  FIELD(rollout.kv_precision)},
     [KEY_ROLLOUT_MAX_NEW_TOKENS] = {"rollout.max_new_tokens",
                                     "limit of a response, where it is cut (offline: longest "
                                     "response of the data set)",
                                     INTEGER(1, VERY_MANY), .required = true,
                                     FIELD(rollout.max_new_tokens)},
     [KEY_ROLLOUT_MAX_NUM_SEQS] = {"rollout.max_num_seqs",
-                                  "sequences that one engine replica runs at once",
-                                  INTEGER(1, MANY), ROLLOUT, .fallback = "256",
-                                  FIELD(rollout.max_num_seqs)},
+                                  "sequences that one engine replica runs at once; by default "
+                                  "what the engine has",
+                                  INTEGER(1, MANY), ROLLOUT, FIELD(rollout.max_num_seqs)},
     [KEY_ROLLOUT_MAX_NUM_BATCHED_TOKENS] = {"rollout.max_num_batched_tokens",
-                                            "tokens of one iteration of an engine replica",
-                                            INTEGER(1, VERY_MANY), ROLLOUT, .fallback = "8192",
+                                            "tokens of one iteration of an engine replica; by "
+                                            "default what the engine has",
+                                            INTEGER(1, VERY_MANY), ROLLOUT,
                                             FIELD(rollout.max_num_batched_tokens)},
     [KEY_ROLLOUT_MEMORY_FRACTION] = {"rollout.memory_fraction",
                                      "share of a GPU's memory that the engine fills with weights "
@@ -314,12 +330,45 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                      NUMBER(0, 1), .above = true, .below = true, ROLLOUT,
                                      .fallback = "0.5", FIELD(rollout.memory_fraction)},
     [KEY_ROLLOUT_PREFIX_CACHING] = {"rollout.prefix_caching",
-                                    "the prompt of several samples is computed once", BOOLEAN,
-                                    ROLLOUT, .fallback = "true", FIELD(rollout.prefix_caching)},
+                                    "the prompt of several samples is computed once; by default "
+                                    "as the engine does",
+                                    BOOLEAN, ROLLOUT, FIELD(rollout.prefix_caching)},
     [KEY_ROLLOUT_WEIGHT_SYNC] = {"rollout.weight_sync",
                                  "how new weights get to the engine: a row of weight_sync.csv; "
                                  "without it as the framework does",
                                  TEXT(47), ROLLOUT},
+    [KEY_ROLLOUT_CHUNKED_PREFILL] = {"rollout.chunked_prefill",
+                                     "a prompt may be computed in several iterations; by default "
+                                     "as the engine does",
+                                     BOOLEAN, ROLLOUT, FIELD(rollout.chunked_prefill)},
+    [KEY_ROLLOUT_CUDA_GRAPHS] = {"rollout.cuda_graphs",
+                                 "decode batches are launched as CUDA graphs (enforce_eager: "
+                                 "false); by default as the engine does",
+                                 BOOLEAN, ROLLOUT, FIELD(rollout.cuda_graphs)},
+    [KEY_ROLLOUT_PREEMPTION] = {"rollout.preemption",
+                                "what becomes of the keys and values of a preempted sequence; by "
+                                "default what the engine does",
+                                CHOICE(preemption_choices), ROLLOUT, FIELD(rollout.preemption)},
+    [KEY_ROLLOUT_ROUTING] = {"rollout.routing",
+                             "how prompts go to the replicas: dealt out in equal numbers, or each "
+                             "to the replica with the fewest prompt tokens so far",
+                             CHOICE(routing_choices), ROLLOUT, .fallback = "static",
+                             FIELD(rollout.routing)},
+    [KEY_ROLLOUT_SPECULATIVE_TOKENS] = {"rollout.speculative_tokens",
+                                        "draft tokens that one iteration checks; 0 without "
+                                        "speculative decoding",
+                                        INTEGER(0, 64), ROLLOUT, .fallback = "0",
+                                        FIELD(rollout.speculation.tokens)},
+    [KEY_ROLLOUT_SPECULATIVE_ACCEPTANCE] = {"rollout.speculative_acceptance",
+                                            "chance that a draft token is taken when those before "
+                                            "it were",
+                                            NUMBER(0, 1), ROLLOUT,
+                                            FIELD(rollout.speculation.acceptance)},
+    [KEY_ROLLOUT_SPECULATIVE_DRAFT_COST] = {"rollout.speculative_draft_cost",
+                                            "time of one draft token as a share of a decode "
+                                            "iteration of the actor",
+                                            NUMBER(0, 1), ROLLOUT,
+                                            FIELD(rollout.speculation.draft_cost)},
 
     LENGTH_KEYS("prompt_tokens", PROMPT_TOKENS, prompt, "prompts",
                 "longest prompt, in tokens; by default what the models' context leaves beside "

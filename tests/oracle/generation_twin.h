@@ -14,7 +14,7 @@
 
 struct generation_twin_result {
     double makespan_s, half_s; /* when all, and when half of the requests (rounded up) had ended */
-    uint64_t iterations, prefilled_tokens, decoded_tokens, preemptions;
+    uint64_t iterations, prefilled_tokens, decoded_tokens, preemptions, swapped_blocks;
     double flops, bytes;
 };
 

@@ -42,6 +42,7 @@ static const struct key {
     {"rollout.p90_response_tokens", FIGURE, OPTIONAL},
     {"rollout.max_response_tokens", FIGURE, OPTIONAL},
     {"rollout.useless_tokens", FIGURE, OPTIONAL},
+    {"rollout.tail_floor_s", FIGURE, OPTIONAL},
     {"staleness.mean_versions", FIGURE, OPTIONAL},
     {"memory.fits", FLAG, ALWAYS},
     {"memory.peak_bytes", FIGURE, ALWAYS},

@@ -89,7 +89,7 @@ refused() {
 }
 refused "the KIND is missing"
 refused "a PATH is missing" kernels
-refused "unknown kind 'kernel'; expected kernels, training, collectives or weight-sync" kernel "$table"
+refused "unknown kind 'kernel'; expected kernels, " kernel "$table"
 refused "expected a directory of catalogs, got '/nowhere'" kernels x.csv --catalog /nowhere
 refused "/nowhere/gemm.csv: error: " kernels /nowhere/gemm.csv
 printf 'gpu,m,n,k,time_us\nA100,1,2,3,4\n' >"$scratch/in/columns.csv"

@@ -21,8 +21,8 @@ expect_lines() {
 # ---- kinds and lists -------------------------------------------------------------------------
 rlhfsim catalog
 expect_status 0
-expect_lines 12
-for kind in gpus nodes models prices frameworks fabrics lengths; do
+expect_lines 13
+for kind in gpus nodes models prices frameworks engines fabrics lengths; do
     grep -qE "^$kind +$(rows $kind), such as " "$scratch/stdout" || fail "no count of $kind"
     try "$program" catalog "$kind"
     expect_status 0
@@ -91,7 +91,7 @@ END
 }
 if command -v python3 >/dev/null; then
     rlhfsim catalog --json
-    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks lengths keys fabrics weight-sync-rows topologies".split()'
+    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks engines lengths keys fabrics weight-sync-rows topologies".split()'
     json "len(value['nodes']) == $(rows nodes)"
     rlhfsim catalog keys --json
     json 'all(key["meaning"] and key["expected"] for key in value)'

@@ -36,6 +36,7 @@ static const char summary_json[] =
     FIGURE("400.0") ", \"share_cut\": " FIGURE("0.01") ",\"tail_idle_s\": " FIGURE("2.0")
     ",\"p50_response_tokens\": " FIGURE("150.0") ",\"p90_response_tokens\": " FIGURE("300.0")
     ",\"max_response_tokens\": " FIGURE("512.0") ",\"useless_tokens\": " FIGURE("0.0")
+    ", \"tail_floor_s\": " FIGURE("1.0")
     "},\"staleness\": {\"mean_versions\": " FIGURE("0.0")
     "},\"memory\": {\"fits\": true, \"peak_bytes\": " FIGURE("180.0")
     ", \"capacity_bytes\": 200.0,\"phase\": \"actor_update\", \"device\": \"gpu0\","
@@ -318,8 +319,8 @@ static const char infeasible_json[] =
     " \"samples_per_s\": null, \"mfu_training\": null,\"mfu_overall\": null},"
     " \"rollout\": {\"mean_response_tokens\": null,\"p99_response_tokens\": null,"
     " \"share_cut\": null, \"tail_idle_s\": null, \"p50_response_tokens\": null,"
-    " \"p90_response_tokens\": null, \"max_response_tokens\": null, \"useless_tokens\": null},"
-    " \"staleness\": {\"mean_versions\": null},"
+    " \"p90_response_tokens\": null, \"max_response_tokens\": null, \"useless_tokens\": null,"
+    " \"tail_floor_s\": null}, \"staleness\": {\"mean_versions\": null},"
     " \"memory\": {\"fits\": false,\"peak_bytes\": " FIGURE("180.0")
     ", \"capacity_bytes\": 150.0, \"phase\": \"actor_update\",\"device\": \"gpu0\","
     " \"host_peak_bytes\": " FIGURE("10.0")

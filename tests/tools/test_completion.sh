@@ -33,7 +33,7 @@ expect_offered "--help --out --usage --version" merge "--"
 expect_offered "" check a.yaml "--o"
 expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
 expect_offered "--catalog --help --json --usage --version" catalog "--"
-expect_offered "algorithms fabrics frameworks gpus keys lengths models nodes prices topologies weight-sync weight-sync-rows" catalog ""
+expect_offered "algorithms engines fabrics frameworks gpus keys lengths models nodes prices topologies weight-sync weight-sync-rows" catalog ""
 expect_offered "gpus" catalog g
 expect_offered "dpo grpo ppo" catalog algorithms ""
 expect_offered "training.packing training.pp training.precision training.prefetch" catalog keys training.p

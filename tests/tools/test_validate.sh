@@ -114,7 +114,7 @@ refused() {
 }
 refused "the KIND is missing"
 refused "a PATH is missing" parameters
-refused "unknown kind 'parameter'; expected parameters, kernels, training, collectives or weight-sync" parameter "$scratch/in/models.csv"
+refused "unknown kind 'parameter'; expected parameters, kernels, " parameter "$scratch/in/models.csv"
 refused "expected a directory of catalogs, got '/nowhere'" parameters x.csv --catalog /nowhere
 printf 'name,config_json\na,b\n' >"$scratch/in/columns.csv"
 refused "models.csv:1:1: error: column 'collective' is missing" collectives "$scratch/in/models.csv"

@@ -55,7 +55,7 @@ static double rollout_s(const struct forecast_plan *plan) {
     struct sim *sim = sim_new(NULL);
     struct generation_replica *replica = generation_replica_new(sim, &plan->generation);
     for (uint32_t i = 0; i < 8; i++) /* two prompts a replica */
-        requests[i] = (struct generation_request){128, 256, i / 4};
+        requests[i] = (struct generation_request){128, 256, i / 4, 0, 0, NULL};
     ck_assert_int_eq(generation_replica_solve(replica, requests, 8, &outcome), SIM_OK);
     generation_replica_free(replica);
     sim_free(sim);

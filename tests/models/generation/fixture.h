@@ -8,6 +8,7 @@
  */
 
 #include "models/generation/engine.h"
+#include "models/generation/iteration.h"
 
 /* The config.json of Llama-3.1-8B and Llama-2-7B (Meta). */
 static const struct llm_architecture fixture_llama_3_8b = {.name = "Llama-3.1-8B",
@@ -49,6 +50,19 @@ static const struct llm_architecture fixture_experts = {.name = "experts",
                                                         .shared_ffn = 512,
                                                         .moe_layers = 2};
 
+/* Every second layer sees the last 24 tokens. */
+static const struct llm_architecture fixture_windows = {.name = "windows",
+                                                        .layers = 4,
+                                                        .hidden = 1024,
+                                                        .heads = 16,
+                                                        .kv_heads = 4,
+                                                        .head_dim = 64,
+                                                        .ffn = 4096,
+                                                        .vocab = 32000,
+                                                        .gated_ffn = true,
+                                                        .window = 24,
+                                                        .window_layers = 2};
+
 /* Peaks: NVIDIA data sheets. Sustained products: ml-engineering @744d01e18b79. Triad: Azure
  * AI-benchmarking-guide @3371c0c. Launch: least time of a bf16 product, aiconfigurator @095f58a51.
  * Ring latency and start: NCCL timings there. */
@@ -60,6 +74,7 @@ static const struct hardware_cluster fixture_h100 = {
             .memory_bandwidth_bytes_per_s = 3350e9,
             .memory_efficiency = 2970.0 / 3350.0,
             .scaleup_bandwidth_bytes_per_s = 450e9,
+            .host_bandwidth_bytes_per_s = 51e9,
             .kernel_launch_s = 3.24e-6},
     .node = {.gpus = 8,
              .network_bandwidth_bytes_per_s = 400e9,
@@ -93,14 +108,44 @@ static const struct hardware_cluster fixture_a100 = {
 static inline struct generation_plan fixture_plan(void) {
     return (struct generation_plan){.cluster = &fixture_h100,
                                     .architecture = &fixture_llama_3_8b,
+                                    .software = {.name = "plain",
+                                                 .chunked_prefill = true,
+                                                 .block_tokens = 16,
+                                                 .graph_step = 1,
+                                                 .graph_dense = 8192,
+                                                 .graph_limit = 8192,
+                                                 .iteration_host_s = 1e-3,
+                                                 .sequence_host_s = 1e-5,
+                                                 .launch_factor = 1.0,
+                                                 .product_efficiency = 1.0,
+                                                 .kv_efficiency = 1.0,
+                                                 .compute_efficiency = 1.0,
+                                                 .fp4_efficiency = 1.0,
+                                                 .expert_efficiency = 1.0,
+                                                 .activation_share = 1.0,
+                                                 .exchange_factor = 1.0,
+                                                 .collective_factor = 1.0},
                                     .tp = 1,
-                                    .precision = HARDWARE_BF16,
+                                    .pp = 1,
+                                    .dp = 1,
+                                    .ep = 1,
+                                    .format = GENERATION_BF16,
+                                    .kv_element_bytes = 2.0,
                                     .max_sequences = 256,
                                     .max_batched_tokens = 8192,
-                                    .kv_blocks = 100000,
-                                    .block_tokens = 16,
-                                    .iteration_host_s = 1e-3,
-                                    .sequence_host_s = 1e-5};
+                                    .kv_blocks = 100000};
+}
+
+/* An iteration of a model without windows. */
+static inline double mixed_s(const struct generation_plan *plan, int64_t sequences,
+                             double context_tokens, double prefill_tokens, double prefill_pairs,
+                             int64_t prompts_finished) {
+    struct generation_step step = {.sequences = sequences,
+                                   .context_tokens = context_tokens,
+                                   .prefill_tokens = prefill_tokens,
+                                   .prefill_pairs = prefill_pairs,
+                                   .prompts_finished = prompts_finished};
+    return generation_iteration_s(plan, &step);
 }
 
 /* SplitMix64 (Steele, Lea, Flood, 2014): a whole number in [low, high]. */

@@ -45,8 +45,9 @@ static void draw(struct generation_request *requests, uint32_t count, uint32_t s
     for (uint32_t i = 0; i < count; i++) {
         if (i % samples == 0)
             prompt = fixture_random(&seed, 20, 400);
-        requests[i] = (struct generation_request){
-            .prompt_tokens = prompt, .response_tokens = fixture_random(&seed, 1, 500), i / samples};
+        requests[i] = (struct generation_request){.prompt_tokens = prompt,
+                                                  .response_tokens = fixture_random(&seed, 1, 500),
+                                                  .group = i / samples};
     }
 }
 
@@ -59,8 +60,8 @@ START_TEST(test_one_sequence_in_closed_form) {
     struct generation_request request = {.prompt_tokens = 300, .response_tokens = 700};
     struct generation_decode_cost cost;
     generation_decode_cost(&plan, 1, &cost);
-    double expected = generation_mixed_iteration_s(&plan, 0, 0.0, 300.0, pairs_of(300.0, 0.0), 1) +
-                      699.0 * cost.base_s + cost.kv_token_s * (699.0 * 300.0 + 700.0 * 699.0 / 2.0);
+    double expected = mixed_s(&plan, 0, 0.0, 300.0, pairs_of(300.0, 0.0), 1) + 699.0 * cost.base_s +
+                      cost.kv_token_s * (699.0 * 300.0 + 700.0 * 699.0 / 2.0);
     struct generation_outcome outcome = solve(&plan, &request, 1);
     assert_relative(outcome.makespan_s, expected, 1e-12);
     ck_assert(outcome.tail_s == 0.0);
@@ -91,10 +92,9 @@ START_TEST(test_prompt_longer_than_the_budget) {
     struct generation_plan plan = fixture_plan();
     struct generation_request request = {.prompt_tokens = 5000, .response_tokens = 1};
     plan.max_batched_tokens = 2048;
-    double expected =
-        generation_mixed_iteration_s(&plan, 0, 0.0, 2048.0, pairs_of(2048.0, 0.0), 0) +
-        generation_mixed_iteration_s(&plan, 0, 0.0, 2048.0, pairs_of(2048.0, 2048.0), 0) +
-        generation_mixed_iteration_s(&plan, 0, 0.0, 904.0, pairs_of(904.0, 4096.0), 1);
+    double expected = mixed_s(&plan, 0, 0.0, 2048.0, pairs_of(2048.0, 0.0), 0) +
+                      mixed_s(&plan, 0, 0.0, 2048.0, pairs_of(2048.0, 2048.0), 0) +
+                      mixed_s(&plan, 0, 0.0, 904.0, pairs_of(904.0, 4096.0), 1);
     struct generation_outcome outcome = solve(&plan, &request, 1);
     assert_relative(outcome.makespan_s, expected, 1e-12);
     ck_assert_uint_eq(outcome.iterations, 3);
@@ -109,7 +109,7 @@ END_TEST
  * the 20 iterations of the longer one alone, its contexts 100 + 10 to 100 + 29. */
 START_TEST(test_tail) {
     struct generation_plan plan = fixture_plan();
-    struct generation_request requests[] = {{100, 10, 0}, {100, 30, 1}};
+    struct generation_request requests[] = {{100, 10, 0, 0, 0, NULL}, {100, 30, 1, 0, 0, NULL}};
     struct generation_decode_cost cost;
     generation_decode_cost(&plan, 1, &cost);
     struct generation_outcome outcome = solve(&plan, requests, 2);
@@ -127,7 +127,7 @@ START_TEST(test_prompt_of_a_group) {
     for (uint32_t i = 0; i < SAMPLES; i++)
         requests[i] = (struct generation_request){.prompt_tokens = 333, .response_tokens = 50 + i};
     struct generation_outcome apart = solve(&plan, requests, SAMPLES);
-    plan.prefix_caching = true;
+    plan.software.prefix_caching = true;
     struct generation_outcome shared = solve(&plan, requests, SAMPLES);
     ck_assert_uint_eq(apart.prefilled_tokens, 333 * SAMPLES);
     ck_assert_uint_eq(shared.prefilled_tokens, 333);
@@ -152,7 +152,7 @@ START_TEST(test_blocks_of_a_group_are_shared) {
         requests[i] = (struct generation_request){.prompt_tokens = 320, .response_tokens = 16};
     plan.kv_blocks = 28;
     ck_assert_uint_eq(solve(&plan, requests, SAMPLES).iterations, 16 * SAMPLES);
-    plan.prefix_caching = true;
+    plan.software.prefix_caching = true;
     struct generation_outcome shared = solve(&plan, requests, SAMPLES);
     ck_assert_uint_eq(shared.iterations, 16);
     ck_assert_uint_eq(shared.preemptions, 0);
@@ -165,8 +165,8 @@ END_TEST
  * 4 + 4 tokens, which yields its fifth token, and ends after iteration 8. */
 START_TEST(test_preemption_by_hand) {
     struct generation_plan plan = fixture_plan();
-    struct generation_request requests[] = {{4, 6, 0}, {4, 6, 1}};
-    plan.block_tokens = 4;
+    struct generation_request requests[] = {{4, 6, 0, 0, 0, NULL}, {4, 6, 1, 0, 0, NULL}};
+    plan.software.block_tokens = 4;
     plan.kv_blocks = 4;
     struct bench bench = bench_new(&plan);
     struct generation_outcome outcome;
@@ -175,12 +175,81 @@ START_TEST(test_preemption_by_hand) {
     ck_assert_uint_eq(outcome.prefilled_tokens, 4 + 4 + 8);
     ck_assert_uint_eq(outcome.decoded_tokens, 12);
     ck_assert_uint_eq(outcome.preemptions, 1);
-    double last_two = generation_mixed_iteration_s(&plan, 0, 0.0, 8.0, pairs_of(8.0, 0.0), 1) +
-                      generation_mixed_iteration_s(&plan, 1, 9.0, 0.0, 0.0, 0);
+    double last_two =
+        mixed_s(&plan, 0, 0.0, 8.0, pairs_of(8.0, 0.0), 1) + mixed_s(&plan, 1, 9.0, 0.0, 0.0, 0);
     assert_relative(generation_replica_finish_s(bench.replica, 1) -
                         generation_replica_finish_s(bench.replica, 0),
                     last_two, 1e-10);
     bench_free(&bench);
+}
+END_TEST
+
+/* The same with swap: the second sequence, which has 8 tokens in 2 blocks, goes to the host and
+ * comes back with 3 (one more for its next token); nothing is computed again. Iterations 5 and 6
+ * are the first one's last two, 7 and 8 the second one's. */
+START_TEST(test_swap_by_hand) {
+    struct generation_plan plan = fixture_plan();
+    struct generation_request requests[] = {{4, 6, 0, 0, 0, NULL}, {4, 6, 1, 0, 0, NULL}};
+    plan.software.block_tokens = 4;
+    plan.software.preemption = GENERATION_SWAP;
+    plan.kv_blocks = 4;
+    struct bench bench = bench_new(&plan);
+    struct generation_outcome outcome;
+    ck_assert_int_eq(generation_replica_solve(bench.replica, requests, 2, &outcome), SIM_OK);
+    ck_assert_uint_eq(outcome.iterations, 8);
+    ck_assert_uint_eq(outcome.prefilled_tokens, 4 + 4);
+    ck_assert_uint_eq(outcome.decoded_tokens, 12);
+    ck_assert_uint_eq(outcome.swapped_blocks, 2 + 3);
+    double last_s = mixed_s(&plan, 1, 8.0, 0.0, 0.0, 0) + mixed_s(&plan, 1, 9.0, 0.0, 0.0, 0) +
+                    3.0 * generation_swap_block_s(&plan);
+    assert_relative(generation_replica_finish_s(bench.replica, 1) -
+                        generation_replica_finish_s(bench.replica, 0),
+                    last_s, 1e-10);
+    bench_free(&bench);
+}
+END_TEST
+
+/* Budget 100, whole prompts of 60, 60 and 250: one by one, the long one alone and whole. */
+START_TEST(test_whole_prompts) {
+    struct generation_plan plan = fixture_plan();
+    struct generation_request requests[] = {
+        {60, 1, 0, 0, 0, NULL}, {60, 1, 1, 0, 0, NULL}, {250, 1, 2, 0, 0, NULL}};
+    plan.software.chunked_prefill = false;
+    plan.max_batched_tokens = 100;
+    double expected = 2.0 * mixed_s(&plan, 0, 0.0, 60.0, pairs_of(60.0, 0.0), 1) +
+                      mixed_s(&plan, 0, 0.0, 250.0, pairs_of(250.0, 0.0), 1);
+    struct generation_outcome outcome = solve(&plan, requests, 3);
+    ck_assert_uint_eq(outcome.iterations, 3);
+    assert_relative(outcome.makespan_s, expected, 1e-12);
+}
+END_TEST
+
+/* An answer without tokens takes its prompt and is over; nothing of it counts. */
+START_TEST(test_empty_answers) {
+    struct generation_plan plan = fixture_plan();
+    struct generation_request requests[] = {{100, 0, 0, 0, 0, NULL}, {100, 3, 1, 0, 0, NULL}};
+    struct generation_outcome outcome = solve(&plan, requests, 1);
+    ck_assert_uint_eq(outcome.decoded_tokens, 0);
+    assert_relative(outcome.makespan_s, mixed_s(&plan, 0, 0.0, 100.0, pairs_of(100.0, 0.0), 1),
+                    1e-12);
+    outcome = solve(&plan, requests, 2);
+    ck_assert_uint_eq(outcome.decoded_tokens, 3);
+    ck_assert_uint_eq(outcome.iterations, 3);
+}
+END_TEST
+
+/* Prompts first: the second prompt, too long for the first iteration's budget, stops the first
+ * sequence from decoding for an iteration of its own. */
+START_TEST(test_prompts_first) {
+    struct generation_plan plan = fixture_plan();
+    struct generation_request requests[] = {{80, 3, 0, 0, 0, NULL}, {60, 1, 1, 0, 0, NULL}};
+    plan.software.prefill = GENERATION_PREFILL_FIRST;
+    plan.software.chunked_prefill = false;
+    plan.max_batched_tokens = 100;
+    double expected = mixed_s(&plan, 0, 0.0, 80.0, pairs_of(80.0, 0.0), 1) +
+                      mixed_s(&plan, 0, 0.0, 60.0, pairs_of(60.0, 0.0), 1) +
+                      mixed_s(&plan, 1, 81.0, 0.0, 0.0, 0) + mixed_s(&plan, 1, 82.0, 0.0, 0.0, 0);
+    assert_relative(solve(&plan, requests, 2).makespan_s, expected, 1e-12);
 }
 END_TEST
 
@@ -196,7 +265,7 @@ START_TEST(test_every_token_is_made_once) {
             responses += requests[i].response_tokens;
         for (int64_t blocks = 57; blocks <= 10000; blocks *= 3) {
             plan.kv_blocks = blocks;
-            plan.prefix_caching = blocks % 2 == 0;
+            plan.software.prefix_caching = blocks % 2 == 0;
             struct generation_outcome outcome = solve(&plan, requests, COUNT);
             ck_assert_uint_eq(outcome.decoded_tokens, responses);
             preempted += outcome.preemptions;
@@ -214,9 +283,9 @@ START_TEST(test_more_cache_is_never_slower) {
     struct generation_plan plan = fixture_plan();
     uint64_t state = 5;
     for (uint32_t i = 0; i < COUNT; i++)
-        requests[i] = (struct generation_request){fixture_random(&state, 20, 100),
-                                                  fixture_random(&state, 10, 150), i};
-    plan.block_tokens = 256;
+        requests[i] = (struct generation_request){
+            fixture_random(&state, 20, 100), fixture_random(&state, 10, 150), i, 0, 0, NULL};
+    plan.software.block_tokens = 256;
     double last = (double)INFINITY;
     for (plan.kv_blocks = 1; plan.kv_blocks <= COUNT; plan.kv_blocks *= 2) {
         struct generation_outcome outcome = solve(&plan, requests, COUNT);
@@ -229,7 +298,7 @@ END_TEST
 
 START_TEST(test_what_fits) {
     struct generation_plan plan = fixture_plan();
-    plan.block_tokens = 16;
+    plan.software.block_tokens = 16;
     plan.kv_blocks = 10;
     ck_assert(generation_request_fits(&plan, 160));
     ck_assert(!generation_request_fits(&plan, 161));
@@ -374,6 +443,10 @@ static Suite *suite(void) {
     tcase_add_test(laws, test_prompt_of_a_group);
     tcase_add_test(laws, test_blocks_of_a_group_are_shared);
     tcase_add_test(laws, test_preemption_by_hand);
+    tcase_add_test(laws, test_swap_by_hand);
+    tcase_add_test(laws, test_whole_prompts);
+    tcase_add_test(laws, test_empty_answers);
+    tcase_add_test(laws, test_prompts_first);
     tcase_add_test(laws, test_every_token_is_made_once);
     tcase_add_test(laws, test_more_cache_is_never_slower);
     tcase_add_test(laws, test_what_fits);

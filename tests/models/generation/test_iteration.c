@@ -20,7 +20,7 @@ START_TEST(test_bytes_of_llama) {
     double head = 4096.0 * 128256.0;
     assert_relative(generation_weight_bytes(&plan), 2.0 * (LAYERS * layer + head), 1e-12);
     assert_relative(generation_kv_token_bytes(&plan), LAYERS * 8.0 * 128.0 * 2.0 * 2.0, 1e-12);
-    plan.precision = HARDWARE_FP8; /* the vocabulary and the cache stay in 2 bytes */
+    plan.format = GENERATION_FP8; /* the vocabulary and the cache stay in 2 bytes */
     assert_relative(generation_weight_bytes(&plan), LAYERS * layer + 2.0 * head, 1e-12);
     assert_relative(generation_kv_token_bytes(&plan), 131072.0, 1e-12);
     plan.tp = 4;
@@ -147,7 +147,7 @@ START_TEST(test_prefill_is_bound_by_flops) {
     double linear = 2.0 * tokens * LAYERS * 218103808.0 / 794.5e12;
     double attention = LAYERS * 4.0 * pairs * 4096.0 / (0.7 * 989e12);
     double floor_s = linear + attention;
-    double seconds = generation_mixed_iteration_s(&plan, 0, 0.0, tokens, pairs, 1);
+    double seconds = mixed_s(&plan, 0, 0.0, tokens, pairs, 1);
     ck_assert_double_gt(seconds, floor_s);
     ck_assert_double_lt(seconds, 1.12 * floor_s);
 }
@@ -158,7 +158,7 @@ START_TEST(test_without_prefill_it_is_a_decode_iteration) {
     for (int tp = 1; tp <= 8; tp *= 2) {
         plan.tp = tp;
         for (int64_t n = 1; n <= 4096; n *= 3)
-            ck_assert(generation_mixed_iteration_s(&plan, n, 777.0 * (double)n, 0.0, 0.0, 0) ==
+            ck_assert(mixed_s(&plan, n, 777.0 * (double)n, 0.0, 0.0, 0) ==
                       decode_s(&plan, n, 777.0 * (double)n));
     }
 }
@@ -177,34 +177,33 @@ START_TEST(test_monotone) {
             last = seconds;
         }
         double decode = decode_s(&plan, 64, 64e3);
-        double one = generation_mixed_iteration_s(&plan, 64, 64e3, 256.0, 256.0 * 257 / 2, 0);
-        double more = generation_mixed_iteration_s(&plan, 64, 64e3, 512.0, 512.0 * 513 / 2, 0);
+        double one = mixed_s(&plan, 64, 64e3, 256.0, 256.0 * 257 / 2, 0);
+        double more = mixed_s(&plan, 64, 64e3, 512.0, 512.0 * 513 / 2, 0);
         ck_assert_double_gt(one, decode);
         ck_assert_double_gt(more, one);
-        ck_assert_double_gt(
-            generation_mixed_iteration_s(&plan, 64, 64e3, 512.0, 512.0 * 513 / 2, 1), more);
+        ck_assert_double_gt(mixed_s(&plan, 64, 64e3, 512.0, 512.0 * 513 / 2, 1), more);
     }
 }
 END_TEST
 
-/* On 2 GPUs 64 all-reduces of 2 ring steps and one all-gather of 1 step: 129 steps. */
+/* On 2 GPUs 64 all-reduces in one shot and one all-gather: 65 starts. */
 START_TEST(test_collectives_of_a_replica) {
     struct generation_plan plan = fixture_plan();
     struct hardware_cluster slower = fixture_h100;
-    slower.node.scaleup_latency_s += 1e-6;
+    slower.node.collective_start_s += 1e-6;
     plan.tp = 2;
     double fast_s = decode_s(&plan, 8, 0.0);
     plan.cluster = &slower;
-    assert_relative(decode_s(&plan, 8, 0.0) - fast_s, 129e-6, 1e-9);
+    assert_relative(decode_s(&plan, 8, 0.0) - fast_s, 65e-6, 1e-9);
 }
 END_TEST
 
 START_TEST(test_host_times_are_added) {
     struct generation_plan plan = fixture_plan(), idle = plan;
-    idle.iteration_host_s = idle.sequence_host_s = 0.0;
+    idle.software.iteration_host_s = idle.software.sequence_host_s = 0.0;
     assert_relative(decode_s(&plan, 37, 0.0) - decode_s(&idle, 37, 0.0), 1e-3 + 37e-5, 1e-9);
-    assert_relative(generation_mixed_iteration_s(&plan, 37, 0.0, 100.0, 5050.0, 2) -
-                        generation_mixed_iteration_s(&idle, 37, 0.0, 100.0, 5050.0, 2),
+    assert_relative(mixed_s(&plan, 37, 0.0, 100.0, 5050.0, 2) -
+                        mixed_s(&idle, 37, 0.0, 100.0, 5050.0, 2),
                     1e-3 + 39e-5, 1e-9);
 }
 END_TEST
@@ -216,8 +215,9 @@ END_TEST
  *
  *     TPOT = decode(c) + c / out x (mixed(c - 1, one prompt) - decode(c)).
  *
- * Nothing is fitted and the host is left out: forecasts are up to 8 % low on one GPU and up to 13 %
- * on two, where TensorRT-LLM's host takes about 11 us a request (0.1 to 0.7 ms here).
+ * Nothing is fitted and the host is left out: forecasts are up to 8 % low on one GPU and up to 14 %
+ * on two, where TensorRT-LLM's host takes about 11 us a request (0.1 to 0.7 ms here) and its
+ * collectives longer than alone.
  */
 static const struct {
     int tp, in, out, concurrency;
@@ -235,15 +235,14 @@ START_TEST(test_served_rows_of_h100) {
     for (size_t i = 0; i < sizeof served / sizeof served[0]; i++) {
         struct generation_plan plan = fixture_plan();
         plan.tp = served[i].tp;
-        plan.iteration_host_s = plan.sequence_host_s = 0.0;
+        plan.software.iteration_host_s = plan.software.sequence_host_s = 0.0;
         double c = served[i].concurrency, in = served[i].in, out = served[i].out;
         double context = in + out / 2.0;
         double decode = decode_s(&plan, served[i].concurrency, c * context);
-        double mixed =
-            generation_mixed_iteration_s(&plan, served[i].concurrency - 1, (c - 1.0) * context, in,
-                                         llm_causal_pairs(in, 0.0), 1);
+        double mixed = mixed_s(&plan, served[i].concurrency - 1, (c - 1.0) * context, in,
+                               llm_causal_pairs(in, 0.0), 1);
         double error = (decode + c / out * (mixed - decode)) / (1e-3 * served[i].tpot_ms) - 1.0;
-        ck_assert_msg(error < 0.0 && error > (served[i].tp == 1 ? -0.08 : -0.13),
+        ck_assert_msg(error < 0.0 && error > (served[i].tp == 1 ? -0.08 : -0.14),
                       "tp %d, %d in, %d at once: %+.1f %%", served[i].tp, served[i].in,
                       served[i].concurrency, 100.0 * error);
     }
@@ -272,13 +271,13 @@ START_TEST(test_static_batches_of_a100) {
     struct generation_plan plan = fixture_plan();
     plan.cluster = &fixture_a100;
     plan.architecture = &fixture_llama_2_7b;
-    plan.precision = HARDWARE_FP16;
-    plan.iteration_host_s = plan.sequence_host_s = 0.0;
+    plan.format = GENERATION_FP16;
+    plan.software.iteration_host_s = plan.software.sequence_host_s = 0.0;
     struct generation_replica *replica = generation_replica_new(sim, &plan);
     for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
         struct generation_request requests[64];
         for (uint32_t k = 0; k < batches[i].batch; k++)
-            requests[k] = (struct generation_request){batches[i].in, batches[i].out, k};
+            requests[k] = (struct generation_request){batches[i].in, batches[i].out, k, 0, 0, NULL};
         struct generation_outcome outcome;
         ck_assert_int_eq(generation_replica_solve(replica, requests, batches[i].batch, &outcome),
                          SIM_OK);

@@ -89,6 +89,7 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->rollout.p90_response_tokens = next_figure(&value);
     summary->rollout.max_response_tokens = next_figure(&value);
     summary->rollout.useless_tokens = next_figure(&value);
+    summary->rollout.tail_floor_s = next_figure(&value);
     summary->staleness.mean_versions = next_figure(&value);
     fill_full_memory(summary, &value);
     summary->cost.total_usd = next_figure(&value);
@@ -167,6 +168,7 @@ static const char *const contract[] = {
     "rollout.p90_response_tokens",
     "rollout.max_response_tokens",
     "rollout.useless_tokens",
+    "rollout.tail_floor_s",
     "staleness.mean_versions",
     "memory.fits",
     "memory.peak_bytes",

@@ -109,6 +109,19 @@ static const char fixture_fabrics[] =
     "measured,me,\n"
     "net,between,,0.7,30,,50,,,,1.1,,,,0.01,,,,0.75,0.5,0.9,,,,,15,25,35,45,measured,me,\n";
 
+#define FIXTURE_ENGINE_HEADER                                                               \
+    "name,batching,prefill,chunked_prefill,prefix_caching,preemption,block_tokens,"         \
+    "max_num_seqs,max_num_batched_tokens,graph_step,graph_dense,graph_limit,"               \
+    "iteration_host_ms,sequence_host_us,launch_factor,expert_layer_us,eager_layer_us,"      \
+    "product_efficiency,kv_efficiency,compute_efficiency,fp4_efficiency,expert_efficiency," \
+    "activation_share,exchange_factor,collective_factor,provenance,source,notes\n"
+static const char fixture_engines[] =
+    FIXTURE_ENGINE_HEADER "vllm,continuous,mixed,yes,yes,recompute,16,256,8192,8,512,512,0,0,1,0,0,"
+                          "1,1,1,1,1,1,1,1,measured,a "
+                          "page,\n"
+                          "plain,padded_to_batch,first,no,no,recompute,1,32,8192,0,0,0,1,5,1,0,90,"
+                          "1,1,1,1,1,1,1,1,assumed,b,\n";
+
 static inline void fixture_write_bytes(const char *name, const char *bytes, size_t length) {
     FILE *stream = fopen(name, "wb");
     ck_assert_ptr_nonnull(stream);
@@ -132,6 +145,7 @@ static inline void fixture_write_catalog(void) {
     fixture_write("models.csv", fixture_models);
     fixture_write("prices.csv", fixture_prices);
     fixture_write("frameworks.csv", fixture_frameworks);
+    fixture_write("engines.csv", fixture_engines);
 }
 
 /* Makes the folder and goes there. */
@@ -145,9 +159,10 @@ static inline void fixture_open(struct fixture *fixture) {
 }
 
 static inline void fixture_close(struct fixture *fixture) {
-    static const char *const names[] = {
-        "gpus.csv",    "nodes.csv",   "models.csv",  "prices.csv",      "frameworks.csv", "s.yaml",
-        "config.json", "aliases.csv", "fabrics.csv", "weight_sync.csv", "attention.csv"};
+    static const char *const names[] = {"gpus.csv",        "nodes.csv",      "models.csv",
+                                        "prices.csv",      "frameworks.csv", "s.yaml",
+                                        "config.json",     "aliases.csv",    "fabrics.csv",
+                                        "weight_sync.csv", "attention.csv",  "engines.csv"};
     rlhfsim_scenario_free(fixture->scenario);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(names[i]);

@@ -123,11 +123,38 @@ static const struct bad_case cases[] = {
     {"training:\n", "budget:\ntraining:\n",
      "s.yaml:17:1: error: budget is not supported by this version"},
     {"  tp: 2\n", "  tp: 2\n  engine: sglang\n",
-     "s.yaml:23:11: error: rollout.engine is 'sglang', which this version does not support; "
-     "expected vllm"},
-    {"  tp: 2\n", "  tp: 2\n  pp: 2\n",
-     "s.yaml:23:7: error: rollout.pp is 2, but pipeline parallelism is not supported by this "
-     "version; expected 1"},
+     "s.yaml:23:11: error: rollout.engine is 'sglang', which the catalog does not have; known are "
+     "vllm, plain"},
+    /* engines */
+    {"  tp: 2\n", "  tp: 2\n  engine: vlm\n",
+     "s.yaml:23:11: error: rollout.engine is 'vlm', which the catalog does not have; did you mean "
+     "'vllm'?"},
+    {"  tp: 2\n", "  tp: 2\n  engine: plain\n  prefix_caching: true\n",
+     "s.yaml:24:3: error: rollout.prefix_caching has no use with rollout.engine: plain, which "
+     "generates in fixed batches; leave it out"},
+    {"  tp: 2\n", "  tp: 2\n  engine: plain\n  cuda_graphs: true\n",
+     "s.yaml:24:16: error: rollout.cuda_graphs is true, but rollout.engine: plain has none"},
+    {"  tp: 2\n", "  tp: 2\n  pp: 2\n  engine: plain\n",
+     "s.yaml:23:7: error: rollout.pp is 2, expected 1 with rollout.engine: plain, which has no "
+     "stages"},
+    {"  tp: 2\n", "  tp: 1\n  pp: 4\n",
+     "s.yaml:23:7: error: rollout.pp is 4, expected at most the 2 layers of models.actor"},
+    {"  tp: 2\n", "  tp: 8\n  pp: 2\n",
+     "s.yaml:23:7: error: an engine replica has 16 GPUs (rollout.tp 8 x pp 2 x attention_dp 1), "
+     "expected a divisor of the 8 GPUs of a node, or as many whole nodes as divide the 8 GPUs"},
+    {"  tp: 2\n", "  tp: 2\n  ep: 2\n",
+     "s.yaml:23:7: error: rollout.ep is 2, expected 1: models.actor has no experts"},
+    {"  tp: 2\n", "  tp: 2\n  attention_dp: 2\n",
+     "s.yaml:23:17: error: rollout.attention_dp is 2, expected 1: models.actor has no experts"},
+    {"  tp: 2\n", "  tp: 2\n  speculative_tokens: 3\n  speculative_draft_cost: 0.1\n",
+     "s.yaml:23:3: error: rollout.speculative_acceptance is required by rollout.speculative_tokens "
+     "above 0"},
+    {"  tp: 2\n", "  tp: 2\n  speculative_acceptance: 0.7\n",
+     "s.yaml:23:3: error: rollout.speculative_acceptance is written, but "
+     "rollout.speculative_tokens "
+     "is not: nothing is speculated"},
+    {"  tp: 2\n", "  tp: 2\n  kv_precision: int8\n",
+     "s.yaml:23:17: error: rollout.kv_precision is 'int8', expected one of bf16, fp8"},
     {"zero_stage: 3", "cp: 0",
      "s.yaml:19:7: error: training.cp is 0, expected a whole number from 1 to "
      "1024"},

@@ -203,10 +203,11 @@ START_TEST(test_folder_without_files) {
     ck_assert_int_eq(catalog_load(catalog, "mine", false, list), RLHFSIM_INVALID);
     fixture_collect(&fixture, list);
     remove_second_folder(NULL);
-    ck_assert_str_eq(fixture.errors, "mine: error: no catalog file here, expected gpus.csv, "
-                                     "nodes.csv, models.csv, prices.csv, frameworks.csv, "
-                                     "fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, "
-                                     "kernels.csv, training.csv, trainers.csv or lengths.csv\n");
+    ck_assert_str_eq(fixture.errors,
+                     "mine: error: no catalog file here, expected gpus.csv, nodes.csv, models.csv, "
+                     "prices.csv, frameworks.csv, engines.csv, fabrics.csv, weight_sync.csv, "
+                     "aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv or "
+                     "lengths.csv\n");
 }
 END_TEST
 
@@ -343,7 +344,7 @@ static const struct bad_case cases[] = {
     {"aliases.csv", ALIAS_HEADER "gpu,eighty,G80,me\n", "gpu,", "price,",
      "./aliases.csv:2:1: error: kind is 'price', expected one of gpu, node, model, framework, "
      "fabric, "
-     "weight sync\n"},
+     "weight sync, engine\n"},
     {"aliases.csv", ALIAS_HEADER "gpu,eighty,G80,me\n", ",G80", ",G81",
      "./aliases.csv:2:12: error: alias 'eighty' stands for GPU 'G81', which is not in gpus.csv; "
      "did you mean 'G80'?\n"},

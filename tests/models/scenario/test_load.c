@@ -231,7 +231,7 @@ START_TEST(test_defaults) {
     ck_assert(!s->training.overlap_weights);
     ck_assert_int_eq(s->training.recompute, TRAINING_RECOMPUTE_FULL);
     ck_assert_int_eq(s->training.offload, TRAINING_OFFLOAD_NONE);
-    ck_assert_int_eq(s->rollout.precision, HARDWARE_BF16);
+    ck_assert_int_eq(s->rollout.precision, GENERATION_BF16);
     ck_assert_int_eq(s->rollout.max_num_seqs, 256);
     ck_assert_int_eq(s->rollout.max_num_batched_tokens, 8192);
     ck_assert_double_eq(s->rollout.memory_fraction, 0.5);

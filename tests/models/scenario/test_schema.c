@@ -74,6 +74,10 @@ static const char *precision_name(int value) {
     return hardware_precision_name((enum hardware_precision)value);
 }
 
+static const char *format_name(int value) {
+    return generation_format_name((enum generation_format)value);
+}
+
 static const char *recompute_name(int value) {
     return training_recompute_name((enum training_recompute)value);
 }
@@ -84,7 +88,7 @@ static const char *offload_name(int value) {
 
 START_TEST(test_choices) {
     check_choices(KEY_TRAINING_PRECISION, precision_name, HARDWARE_PRECISION_COUNT);
-    check_choices(KEY_ROLLOUT_PRECISION, precision_name, HARDWARE_PRECISION_COUNT);
+    check_choices(KEY_ROLLOUT_PRECISION, format_name, GENERATION_FORMAT_COUNT);
     check_choices(KEY_TRAINING_RECOMPUTE, recompute_name, TRAINING_RECOMPUTE_OPERATORS + 1);
     check_choices(KEY_TRAINING_OFFLOAD, offload_name, TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS + 1);
     const char *const *kl = scenario_schema_at(KEY_ALGORITHM_KL)->choices;
@@ -133,9 +137,9 @@ static const struct expectation_case expectations[] = {
     {KEY_NAME, "one line of text of at most 127 bytes"},
     {KEY_STEPS, "a whole number from 1 to 1000000000"},
     {KEY_TRAINING_ZERO_STAGE, "a whole number from 0 to 3"},
-    {KEY_ROLLOUT_PP, "1"},
+    {KEY_ROLLOUT_PP, "a whole number from 1 to 1024"},
     {KEY_ALGORITHM_KL, "one of none, reward, loss"},
-    {KEY_ROLLOUT_ENGINE, "vllm"},
+    {KEY_ROLLOUT_ENGINE, "one line of text of at most 31 bytes"},
     {KEY_ROLLOUT_MEMORY_FRACTION, "a number between 0 and 1, neither included"},
     {KEY_LOGGING_SAMPLING_RATE, "a number from 0 to 1"},
     {KEY_PROMPT_TOKENS_MEAN, "a number from 1 to 1000000000"},
