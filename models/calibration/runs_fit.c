@@ -10,26 +10,31 @@
 
 /* ---- the coefficients ------------------------------------------------------------------------ */
 
-#define FSDP "verl nemo-rl-dtensor"
-#define MEGATRON "nemo-rl verl-megatron"
+#define VERL "verl verl-megatron"
+#define OLD_VERL "verl-0.3 verl-0.3-megatron"
+#define NEMO "nemo-rl nemo-rl-dtensor"
+#define FSDP "verl verl-0.3 nemo-rl-dtensor"
+#define MEGATRON "nemo-rl verl-megatron verl-0.3-megatron"
 #define OTHERS "openrlhf trl deepspeed-chat"
 
 static const struct runs_coefficient coefficients[] = {
     {FRAMEWORK_MATMUL_SHARE, FSDP, OTHERS, 1.5},
     {FRAMEWORK_MATMUL_SHARE, "nemo-rl", "", 1.5},
-    {FRAMEWORK_MATMUL_SHARE, "verl-megatron", "", 1.5},
+    {FRAMEWORK_MATMUL_SHARE, "verl-megatron verl-0.3-megatron", "", 1.5},
     {FRAMEWORK_MATMUL_SHARE, "prime-rl", "", 1.5},
-    {FRAMEWORK_MICROBATCH_HOST_MS, "verl verl-megatron", OTHERS, 500.0},
-    {FRAMEWORK_MICROBATCH_HOST_MS, "nemo-rl nemo-rl-dtensor", "", 500.0},
+    {FRAMEWORK_MICROBATCH_HOST_MS, VERL " " OLD_VERL, OTHERS, 500.0},
+    {FRAMEWORK_MICROBATCH_HOST_MS, NEMO, "", 500.0},
     {FRAMEWORK_MICROBATCH_HOST_MS, "prime-rl", "", 500.0},
     {FRAMEWORK_LAYER_HOST_MS, FSDP " " MEGATRON " prime-rl", OTHERS, 5.0},
-    {FRAMEWORK_EXPERT_LAYER_MS, MEGATRON, OTHERS " verl nemo-rl-dtensor", 50.0},
+    {FRAMEWORK_EXPERT_LAYER_MS, MEGATRON, OTHERS " verl verl-0.3 nemo-rl-dtensor", 50.0},
     {FRAMEWORK_EXPERT_LAYER_MS, "prime-rl", "", 50.0},
     {FRAMEWORK_STEP_HOST_S, FSDP " " MEGATRON, OTHERS " prime-rl", 50.0},
-    {FRAMEWORK_TRANSITION_S_PER_SQRT_GB, "verl verl-megatron", "openrlhf trl", 10.0},
-    {FRAMEWORK_TRANSITION_S_PER_SQRT_GB, "nemo-rl nemo-rl-dtensor", "prime-rl", 10.0},
-    {FRAMEWORK_ITERATION_HOST_MS, FSDP " " MEGATRON, "openrlhf trl prime-rl", 50.0},
-    {FRAMEWORK_SEQUENCE_HOST_US, FSDP " " MEGATRON, "openrlhf trl prime-rl", 200.0},
+    {FRAMEWORK_TRANSITION_S_PER_SQRT_GB, VERL " " OLD_VERL, "openrlhf trl", 10.0},
+    {FRAMEWORK_TRANSITION_S_PER_SQRT_GB, NEMO, "prime-rl", 10.0},
+    {FRAMEWORK_ITERATION_HOST_MS, VERL " " NEMO, "openrlhf trl prime-rl", 50.0},
+    {FRAMEWORK_SEQUENCE_HOST_US, VERL " " NEMO, "openrlhf trl prime-rl", 200.0},
+    {FRAMEWORK_ITERATION_HOST_MS, OLD_VERL, "deepspeed-chat", 100.0},
+    {FRAMEWORK_SEQUENCE_HOST_US, OLD_VERL, "deepspeed-chat", 300.0},
 };
 
 #define COUNT (sizeof coefficients / sizeof *coefficients)
@@ -70,6 +75,7 @@ struct runs_case {
     struct training_software *software;   /* of its scenario or trainer */
     struct catalog_framework *framework;  /* NULL of a trainer alone */
     double product_share, attention_share; /* what training.csv says: matmul_share comes on top */
+    double iteration_host_s, sequence_host_s; /* of the engine as it serves */
     bool used[RUNS_COEFFICIENTS];         /* coefficients of its preset */
     struct memory memories[REMEMBERED];   /* outcomes of the latest values */
     size_t next;
@@ -92,10 +98,18 @@ static void set_of_framework(struct catalog_framework *framework, enum framework
         framework->step_host_s = value;
     else if (column == FRAMEWORK_TRANSITION_S_PER_SQRT_GB)
         framework->transition_s_per_sqrt_gb = value;
-    else if (column == FRAMEWORK_ITERATION_HOST_MS)
-        framework->iteration_host_s = 1e-3 * value;
-    else if (column == FRAMEWORK_SEQUENCE_HOST_US)
-        framework->sequence_host_s = 1e-6 * value;
+}
+
+/* The engine's process takes at least what serving takes, as resolve_engine.c of models/scenario
+ * has it. */
+static void set_of_engine(const struct runs_case *c, enum framework_column column, double value) {
+    if (c->framework == NULL)
+        return;
+    struct generation_software *engine = &c->run->scenario->rollout.engine;
+    if (column == FRAMEWORK_ITERATION_HOST_MS)
+        engine->iteration_host_s = fmax(c->iteration_host_s, 1e-3 * value);
+    else
+        engine->sequence_host_s = fmax(c->sequence_host_s, 1e-6 * value);
 }
 
 /* In the unit of the column. */
@@ -108,6 +122,8 @@ static void set_column(const struct runs_case *c, enum framework_column column, 
         c->software->layer_host_s = 1e-3 * value;
     else if (column == FRAMEWORK_EXPERT_LAYER_MS)
         c->software->expert_layer_s = 1e-3 * value;
+    else if (column == FRAMEWORK_ITERATION_HOST_MS || column == FRAMEWORK_SEQUENCE_HOST_US)
+        set_of_engine(c, column, value);
     else
         set_of_framework(c->framework, column, value);
 }
@@ -167,6 +183,14 @@ static const char *preset_of(const struct run_case *run) {
                                  : run_case_cell(run, "framework");
 }
 
+static void take_engine(const struct catalog *catalog, struct runs_case *c) {
+    const struct catalog_engine *row =
+        catalog_engine(catalog, c->run->scenario->rollout.engine.name);
+    CONTRACT(row != NULL, "a loaded scenario has an engine of the catalog");
+    c->iteration_host_s = row->software.iteration_host_s;
+    c->sequence_host_s = row->software.sequence_host_s;
+}
+
 static void make_case(const struct catalog *catalog, const struct run_case *run,
                       struct rlhfsim_diagnostics *diagnostics, struct runs_case *c) {
     const struct catalog_framework *own = catalog_framework(catalog, preset_of(run));
@@ -179,6 +203,8 @@ static void make_case(const struct catalog *catalog, const struct run_case *run,
     double share = own == NULL ? 1.0 : own->training.matmul_share;
     c->product_share = c->software->matmul_share / share;
     c->attention_share = c->software->attention_share / share;
+    if (whole)
+        take_engine(catalog, c);
     for (size_t i = 0; i < COUNT; i++)
         c->used[i] = names(coefficients[i].presets, preset_of(run));
 }

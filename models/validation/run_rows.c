@@ -145,12 +145,23 @@ static bool set_cluster(struct reading *reading) {
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* The preset of a framework and its trainer. EasyR1 is a fork of verl. */
+/* verl up to 0.3, and what was forked from it: vLLM V0. */
+static bool is_old(const struct reading *reading) {
+    static const char *const versions[] = {"2024", "v0.1", "v0.2", "v0.3", "0.1.", "0.2.", "0.3."};
+    const char *version = cell(reading, "framework_version");
+    bool old = strstr(version, "fork") != NULL;
+    for (size_t i = 0; i < sizeof versions / sizeof *versions && !old; i++)
+        old = strncmp(version, versions[i], strlen(versions[i])) == 0;
+    return old && is(reading, "framework", "verl");
+}
+
+/* The preset of a framework and its trainer. EasyR1 is a fork of a later verl. */
 static const char *framework_of(const struct reading *reading) {
     bool megatron = is(reading, "train_backend", "megatron");
     bool dtensor = is(reading, "train_backend", "dtensor");
     if (is(reading, "framework", "verl") || is(reading, "framework", "easyr1"))
-        return megatron ? "verl-megatron" : "verl";
+        return is_old(reading) ? (megatron ? "verl-0.3-megatron" : "verl-0.3")
+                               : (megatron ? "verl-megatron" : "verl");
     if (is(reading, "framework", "nemo-rl"))
         return dtensor ? "nemo-rl-dtensor" : "nemo-rl";
     return cell(reading, "framework");
@@ -366,6 +377,8 @@ void run_row_read(const struct catalog *catalog, const struct csv_table *table,
     copy(&reading, "rollout.precision", "rollout_precision");
     if (!only_memory) /* what vLLM takes on GPUs of 70 GB and more */
         set(&reading, "rollout.max_num_seqs=1024");
+    if (!only_memory && is_old(&reading))
+        set(&reading, "rollout.engine=vllm-v0");
     if (!set_lengths(&reading))
         return;
     set(&reading, "prices.node_usd_per_hour=0");
