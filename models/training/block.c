@@ -27,6 +27,9 @@
 
 #include <math.h>
 
+/* Of the way to experts and back a backward makes two: for inputs and for weights. */
+#define BACKWARD_PASSES 2.0
+
 static double recompute_s(const struct training_plan *plan, const struct training_linears *linears,
                           double attention_s, double elementwise_s) {
     switch (plan->recompute) {
@@ -45,12 +48,13 @@ static double recompute_s(const struct training_plan *plan, const struct trainin
     return 0.0;
 }
 
-/* A pass through a layer, in which the host starts the kernels and, where there are experts, waits
- * for the router. */
+/* Passes through a layer, in each of which the host starts the kernels and, where there are
+ * experts, waits for the router. */
 static double hosted_s(const struct training_plan *plan, const struct llm_layer_kind *kind,
-                       double seconds) {
+                       double passes, double seconds) {
     const struct training_software *software = &plan->software;
-    return fmax(seconds, software->layer_host_s) + (kind->moe ? software->expert_layer_s : 0.0);
+    return fmax(seconds, software->layer_host_s) +
+           (kind->moe ? passes * software->expert_layer_s : 0.0);
 }
 
 static void layer(const struct training_plan *plan, const struct llm_batch *batch, double tokens,
@@ -60,17 +64,17 @@ static void layer(const struct training_plan *plan, const struct llm_batch *batc
         training_traffic_s(plan, training_layer_traffic(plan, tokens, kind, false));
     block->attention_forward_s = training_attention_forward_s(plan, batch);
     block->forward_s =
-        hosted_s(plan, kind, linears.forward_s + block->attention_forward_s + elementwise_s);
+        hosted_s(plan, kind, 1.0, linears.forward_s + block->attention_forward_s + elementwise_s);
     if (!plan->trained)
         return;
     block->attention_backward_s = training_attention_backward_s(plan, batch);
     block->backward_s =
-        hosted_s(plan, kind,
+        hosted_s(plan, kind, BACKWARD_PASSES,
                  linears.backward_s + block->attention_backward_s +
                      training_traffic_s(plan, training_layer_traffic(plan, tokens, kind, true)));
     block->recompute_s = recompute_s(plan, &linears, block->attention_forward_s, elementwise_s);
     if (plan->recompute == TRAINING_RECOMPUTE_FULL)
-        block->recompute_s = hosted_s(plan, kind, block->recompute_s);
+        block->recompute_s = hosted_s(plan, kind, 1.0, block->recompute_s);
 }
 
 /* What one of the context-parallel ranks holds. */

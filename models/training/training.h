@@ -89,7 +89,7 @@ struct training_software {
                                      that is exposed is 1 / chunks */
     double layer_host_s;        /* the host's, to start the kernels of a layer in one pass: a layer
                                    takes no less */
-    double expert_layer_s;      /* per layer with experts and pass: the host waits for how many
+    double expert_layer_s;      /* per layer with experts and pass (two in a backward): the host waits for how many
                                    tokens each expert gets, sorts them and starts its kernels */
     double jitter_per_doubling;   /* a step is longer by this share for every doubling of the GPUs
                                      beyond 8 */

@@ -156,6 +156,22 @@ static const char *stage(const struct filling *filling) {
     return is_megatron(filling) ? "1" : "3";
 }
 
+#define SEQUENCE_TOKENS 8192.0
+
+/* Ulysses, until a GPU has no more than so many tokens of the longest sequence. */
+static const char *context(const struct filling *filling) {
+    const struct llm_architecture *model = actor(filling);
+    double longest = number(filling, "max_prompt_tokens") + number(filling, "max_response_tokens");
+    double gpus = number(filling, "num_gpus");
+    int64_t cp = 1;
+    if (is_megatron(filling) || model == NULL)
+        return "1";
+    while (longest / (double)cp > SEQUENCE_TOKENS && model->heads % (2 * cp) == 0 &&
+           fmod(gpus, 2.0 * (double)cp) == 0.0 && cp < 8)
+        cp *= 2;
+    return text(filling, "%.0f", (double)cp);
+}
+
 static const char *recompute(const struct filling *filling) {
     return is_megatron(filling) ? "none" : "full";
 }
@@ -265,6 +281,7 @@ static const struct {
     {"zero_stage", stage, "Megatron: the distributed optimizer; others: full shards", false},
     {"train_tp", one, "not divided", false},
     {"train_pp", one, "not divided", false},
+    {"train_cp", context, "FSDP: Ulysses, at most 8,192 tokens of a sequence on a GPU", false},
     {"train_precision", bf16, "bf16", false},
     {"rollout_precision", bf16, "bf16", false},
     {"recompute", recompute, "Megatron: none; others: full", false},
