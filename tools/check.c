@@ -9,24 +9,47 @@
 static const char documentation[] =
     "Says everything that can be said without simulating about the run that the file SCENARIO "
     "describes: whether it is legal and fits in memory, and if not, in which phase and by how "
-    "much; "
-    "how the work is divided, what a step moves, what an hour costs."
+    "much, "
+    "and what would make it fit; how the work is divided, what a step moves, what an hour costs."
     "\v"
     "Examples:\n"
     "  rlhfsim check ppo.yaml\n"
     "  rlhfsim check ppo.yaml --set training.zero_stage=2\n"
+    "  rlhfsim check ppo.yaml --min-gpus --max-microbatch\n"
     "  rlhfsim check ppo.yaml --json\n"
     "\n"
     "Exit status: 0 it fits (or --ignore-memory was given); 1 it does not; 2 bad usage\n"
     "or input; 3 this machine failed (files, memory).";
 
+enum { KEY_MIN_GPUS = 512, KEY_MAX_MICROBATCH };
+
+struct check {
+    struct options options;
+    bool min_gpus, max_microbatch;
+};
+
+static const struct argp_option table[] = {
+    {.name = "min-gpus", .key = KEY_MIN_GPUS, .doc = "Find the least GPUs on which it fits"},
+    {.name = "max-microbatch",
+     .key = KEY_MAX_MICROBATCH,
+     .doc = "Find the largest micro-batch, or token budget, that fits"},
+    {0}};
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
-    if (key == ARGP_KEY_INIT) {
-        state->child_inputs[0] = state->child_inputs[1] = options;
+    struct check *check = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = state->child_inputs[1] = &check->options;
         return 0;
+    case KEY_MIN_GPUS:
+        check->min_gpus = true;
+        return 0;
+    case KEY_MAX_MICROBATCH:
+        check->max_microbatch = true;
+        return 0;
+    default:
+        return options_scenario(key, argument, &check->options);
     }
-    return options_scenario(key, argument, options);
 }
 
 static bool only_memory_is_wrong(const struct session *session) {
@@ -37,11 +60,15 @@ static bool only_memory_is_wrong(const struct session *session) {
     return fits.kind == RLHFSIM_VALUE_FLAG && !fits.flag;
 }
 
-static int execute(const struct options *options) {
+static int execute(const struct check *check) {
+    const struct options *options = &check->options;
     struct session session;
     enum rlhfsim_status status = session_load(&session, options);
+    session.wants_min_gpus = check->min_gpus;
+    session.wants_max_microbatch = check->max_microbatch;
     if (status == RLHFSIM_OK)
         status = rlhfsim_forecast_check(session.scenario, session.diagnostics, &session.forecast);
+    status = session_advise(&session, status);
     if (status == RLHFSIM_INFEASIBLE && options->ignore_memory && only_memory_is_wrong(&session))
         status = RLHFSIM_OK;
     return session_end(&session, status, note_check);
@@ -50,12 +77,12 @@ static int execute(const struct options *options) {
 static int check_main(int argc, char **argv) {
     static const struct argp_child children[] = {
         {.argp = &options_argp}, {.argp = &options_json_argp}, {0}};
-    static const struct argp argp = {NULL, parse, "SCENARIO", documentation, children, NULL, NULL};
-    struct options options;
-    if (!options_start(&options, argc, argv[0]))
+    static const struct argp argp = {table, parse, "SCENARIO", documentation, children, NULL, NULL};
+    struct check check = {0};
+    if (!options_start(&check.options, argc, argv[0]))
         return rlhfsim_status_exit(RLHFSIM_NO_MEMORY);
-    int status = options_parse(&argp, argc, argv, &options) ? execute(&options) : EXIT_USAGE;
-    options_end(&options);
+    int status = options_parse(&argp, argc, argv, &check) ? execute(&check) : EXIT_USAGE;
+    options_end(&check.options);
     return status;
 }
 

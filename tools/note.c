@@ -224,7 +224,8 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
         verdict_memory(&page, forecast);
         page_paragraph(&page, "",
                        "No time and no price for a run that does not fit; "
-                       "--ignore-memory forecasts it all the same.");
+                       "--ignore-memory forecasts it all the same, and check says what would "
+                       "make it fit.");
         return;
     }
     time_line(&page, summary);

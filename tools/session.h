@@ -22,11 +22,17 @@ struct session {
     struct rlhfsim_diagnostics *diagnostics;
     struct rlhfsim_scenario *scenario;
     struct rlhfsim_forecast *forecast;
+    struct rlhfsim_advice *advice;             /* where memory does not fit; of session_advise */
+    bool wants_min_gpus, wants_max_microbatch; /* set by the command before session_advise */
+    struct rlhfsim_search min_gpus, max_microbatch;
 };
 
 /* Loads the scenario with the catalogs, settings and seed of the options, which must outlive the
  * session. session_end follows, whatever the status. */
 enum rlhfsim_status session_load(struct session *session, const struct options *options);
+
+/* Finds what makes the scenario fit where it does not, and what the command wants to know. */
+enum rlhfsim_status session_advise(struct session *session, enum rlhfsim_status status);
 
 typedef void(session_note)(FILE *stream, const struct rlhfsim_scenario *scenario,
                            const struct rlhfsim_forecast *forecast);

@@ -91,6 +91,58 @@ static const char *reason_of(const struct rlhfsim_forecast *forecast) {
     return reason != NULL ? reason : "the reason is unknown";
 }
 
+static struct text probability(double p) {
+    struct text text;
+    if (p > 0.0 && p < 0.001)
+        (void)snprintf(text.chars, sizeof text.chars, "below 0.001");
+    else if (p < 1.0 && p > 0.999)
+        (void)snprintf(text.chars, sizeof text.chars, "above 0.999");
+    else
+        (void)snprintf(text.chars, sizeof text.chars, "%.3g", p);
+    return text;
+}
+
+/* Never a bare yes or no within 5 % of the limit. */
+static void memory_word(struct page *page, const struct rlhfsim_forecast *forecast, bool fits) {
+    const struct rlhfsim_summary *summary = rlhfsim_forecast_summary(forecast);
+    struct rlhfsim_value verdict = verdict_value(summary, "memory.verdict");
+    struct rlhfsim_value chance = verdict_value(summary, "memory.fit_probability");
+    bool marginal = strcmp(word(&verdict), "marginal") == 0;
+    if (marginal)
+        page_words(page,
+                   "MARGINAL: it fits with a probability of %s, being within 5 %% of the "
+                   "limit",
+                   probability(verdict_middle(&chance, 0)).chars);
+    if (marginal && fits)
+        page_words(page, "; peak");
+    else if (marginal)
+        page_words(page, "; by the forecast %s. The peak is", reason_of(forecast));
+    else if (fits)
+        page_words(page, "fits: peak");
+    else
+        page_words(page, "DOES NOT FIT: %s. The peak is", reason_of(forecast));
+}
+
+/* The batch that the verdict is about, and how likely it is. */
+static void worst_batch(struct page *page, const struct rlhfsim_forecast *forecast, bool fits) {
+    const struct rlhfsim_layout *layout = rlhfsim_forecast_layout(forecast);
+    page_label(page, "Worst batch");
+    page_words(page,
+               "%s sequence%s, %s together; one as large occurs within the run with a "
+               "probability of %s",
+               text_count((int64_t)layout->largest_sequences).chars,
+               layout->largest_sequences == 1.0 ? "" : "s",
+               text_tokens(layout->largest_tokens).chars,
+               probability(layout->largest_probability).chars);
+    if (!fits && layout->fitting_tokens > 0)
+        page_words(page,
+                   "; sequences of up to %s fit, a longer one occurs with a probability of "
+                   "%s",
+                   text_tokens((double)layout->fitting_tokens).chars,
+                   probability(layout->overflow_probability).chars);
+    page_end(page);
+}
+
 void verdict_memory(struct page *page, const struct rlhfsim_forecast *forecast) {
     const struct rlhfsim_summary *summary = rlhfsim_forecast_summary(forecast);
     struct rlhfsim_value fits = verdict_value(summary, "memory.fits");
@@ -102,10 +154,7 @@ void verdict_memory(struct page *page, const struct rlhfsim_forecast *forecast) 
     if (fits.kind != RLHFSIM_VALUE_FLAG || peak_bytes <= 0 || capacity_bytes <= 0)
         return;
     page_label(page, "Memory");
-    if (fits.flag)
-        page_words(page, "fits: peak");
-    else
-        page_words(page, "DOES NOT FIT: %s. The peak is", reason_of(forecast));
+    memory_word(page, forecast, fits.flag);
     page_words(page, "%s of %s on %s in %s", text_figure(&peak, text_bytes).chars,
                text_bytes(capacity_bytes).chars, word(&device), word(&phase));
     if (peak_bytes <= capacity_bytes)
@@ -113,6 +162,7 @@ void verdict_memory(struct page *page, const struct rlhfsim_forecast *forecast) 
                    text_percent(1 - peak_bytes / capacity_bytes).chars);
     page_end(page);
     owner_table(page, forecast, peak_bytes);
+    worst_batch(page, forecast, fits.flag);
     host_memory(page, forecast);
 }
 

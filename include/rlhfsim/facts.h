@@ -53,6 +53,12 @@ struct rlhfsim_layout {
     int64_t microbatch_tokens;  /* token budget of one pass; 0 without */
     double microbatches;        /* passes of a rank in one optimizer step; with a token budget
                                    the mean number of tokens over the budget */
+    /* The largest micro-batch that can occur, and how likely one as large is within the run. Where
+     * memory does not fit: the longest sequence that does (0: none, or a token budget is the
+     * reason), and how likely a longer one is. */
+    double largest_sequences, largest_tokens, largest_probability;
+    int64_t fitting_tokens;
+    double overflow_probability;
     /* The rollout engine: gpus = replicas x rollout_tp; 0 replicas offline. */
     int replicas, rollout_tp;
     int64_t kv_tokens;       /* that the KV cache of a replica has room for */

@@ -8,6 +8,7 @@
  * may run in two threads, each with its own objects.
  */
 
+#include <rlhfsim/advice.h>
 #include <rlhfsim/calibration.h>
 #include <rlhfsim/catalog.h>
 #include <rlhfsim/diagnostics.h>

@@ -49,6 +49,7 @@ struct rlhfsim_calibration {
     size_t text_size;
 };
 
+extern const struct calibration_kind calibration_memory;
 extern const struct calibration_kind calibration_kernels;
 extern const struct calibration_kind calibration_training;
 extern const struct calibration_kind calibration_runs;

@@ -21,61 +21,81 @@
 
 typedef double memory_table[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT];
 
-/* The largest micro-batch a rank can meet. */
-static struct llm_batch largest_batch(const struct forecast_plan *plan) {
+/* ---- batches --------------------------------------------------------------------------------- */
+
+/* A budget below the longest sequence makes way for it. */
+struct llm_batch forecast_largest_batch(const struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     double longest = (double)(plan->prompt_limit + plan->response_limit);
+    double budget = (double)scenario->training.microbatch_tokens;
     double sequences = (double)scenario->training.microbatch_samples *
                        scenario->algorithm.type->sequences_per_sample;
-    if (scenario->training.microbatch_tokens > 0)
-        sequences = fmax(1.0, floor((double)scenario->training.microbatch_tokens / longest));
-    double tokens = scenario->training.microbatch_tokens > 0
-                        ? (double)scenario->training.microbatch_tokens
-                        : sequences * longest;
+    if (budget > 0.0)
+        sequences = fmax(1.0, floor(budget / longest));
+    double tokens = fmax(budget, sequences * longest);
     return (struct llm_batch){.sequences = sequences,
                               .tokens = tokens,
                               .score_pairs = sequences * llm_causal_pairs(longest, 0.0),
                               .logit_tokens = tokens};
 }
 
-static bool offloads_parameters(const struct training_plan *passes) {
-    return passes->offload == TRAINING_OFFLOAD_PARAMETERS ||
-           passes->offload == TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS;
+/* Packed sequences fill their budgets but for what the last one leaves: the mean is a lower bound
+ * of what a run needs (where the mean drifts: of what it needs at the start). */
+double forecast_microbatches(const struct forecast_plan *plan) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    double tokens = generation_lengths_mean(&scenario->rollout.prompt.fitted) +
+                    generation_lengths_mean(&scenario->rollout.response.fitted);
+    double samples = (double)(scenario->algorithm.minibatch_samples / plan->dp);
+    if (scenario->training.microbatch_samples > 0)
+        return samples / (double)scenario->training.microbatch_samples;
+    return samples * scenario->algorithm.type->sequences_per_sample * tokens /
+           (double)scenario->training.microbatch_tokens;
 }
 
+/* ---- models ---------------------------------------------------------------------------------- */
+
 /* What a model holds whether or not it works, and where. */
-static void hold_static(const struct forecast_plan *plan, int role, bool working,
+static void hold_static(const struct forecast_plan *plan, int role, int stage, bool working,
                         struct forecast_memory_state *state) {
     const struct training_plan *passes = &plan->passes[role];
     struct training_footprint footprint;
-    training_footprint(passes, &footprint);
+    training_footprint(passes, stage, &footprint);
     double *gpu = state->gpu[role], *host = state->host[role];
-    bool away = offloads_parameters(passes) && !working;
-    gpu[FORECAST_CATEGORY_WEIGHTS] = away ? 0.0 : footprint.weights + footprint.host_weights;
+    double fetched = working ? training_fetched_bytes(passes, &footprint) : 0.0;
+    gpu[FORECAST_CATEGORY_WEIGHTS] = footprint.weights + fetched;
     gpu[FORECAST_CATEGORY_MASTER_WEIGHTS] = footprint.master_weights;
     gpu[FORECAST_CATEGORY_OPTIMIZER] = footprint.optimizer;
     host[FORECAST_CATEGORY_WEIGHTS] = footprint.host_weights;
     host[FORECAST_CATEGORY_OPTIMIZER] = footprint.host_optimizer;
 }
 
-/* What its own phase adds. */
+/* What its own phase adds, at the worse of two instants: in the passes, or while the optimizer
+ * works. */
 static void hold_working(const struct forecast_plan *plan, const struct algorithm_step *step,
-                         struct forecast_memory_state *state) {
+                         int stage, struct forecast_memory_state *state) {
     const struct training_plan *passes = &plan->passes[step->role];
     double *gpu = state->gpu[step->role];
-    struct llm_batch batch = largest_batch(plan);
+    struct llm_batch batch = forecast_largest_batch(plan);
     struct training_working_set set;
+    double optimizer = 0.0;
     if (step->work == ALGORITHM_WORK_UPDATE) {
         struct training_footprint footprint;
-        training_footprint(passes, &footprint);
-        training_update_working_set(passes, &batch, &set);
+        training_footprint(passes, stage, &footprint);
+        training_update_working_set(passes, stage, &batch,
+                                    fmax(1.0, ceil(forecast_microbatches(plan))), &set);
         gpu[FORECAST_CATEGORY_GRADIENTS] = footprint.gradients;
+        optimizer = training_optimizer_bytes(passes, stage);
     } else {
-        training_forward_working_set(passes, &batch, &set);
+        training_forward_working_set(passes, stage, &batch, &set);
+    }
+    if (optimizer > set.gathered + set.activations + set.logits) {
+        gpu[FORECAST_CATEGORY_GRADIENTS] += optimizer;
+        return;
     }
     gpu[FORECAST_CATEGORY_GATHERED] = set.gathered;
     gpu[FORECAST_CATEGORY_ACTIVATIONS] = set.activations;
     gpu[FORECAST_CATEGORY_LOGITS] = set.logits;
+    state->host[step->role][FORECAST_CATEGORY_ACTIVATIONS] = set.host_activations;
 }
 
 static bool uses_trainer(const struct forecast_plan *plan, const struct algorithm_step *step) {
@@ -90,9 +110,9 @@ static bool uses_trainer(const struct forecast_plan *plan, const struct algorith
 }
 
 static void hold_engine(const struct forecast_plan *plan, enum algorithm_work work,
-                        memory_table gpu) {
+                        struct forecast_memory_state *state) {
     const struct generation_plan *generation = &plan->generation;
-    double *engine = gpu[FORECAST_OWNER_ENGINE];
+    double *engine = state->gpu[FORECAST_OWNER_ENGINE];
     engine[FORECAST_CATEGORY_RESIDUE] = plan->scenario->framework.engine_residue_bytes;
     if (work == ALGORITHM_WORK_SLEEP || work == ALGORITHM_WORK_WAKE ||
         work == ALGORITHM_WORK_GENERATE || work == ALGORITHM_WORK_SYNC)
@@ -104,7 +124,7 @@ static void hold_engine(const struct forecast_plan *plan, enum algorithm_work wo
 }
 
 /* The trainer's allocator keeps a share more than what the models hold. */
-static double allocator_reserve(const struct forecast_plan *plan, memory_table gpu) {
+static double allocator_reserve(const struct forecast_plan *plan, const memory_table gpu) {
     double held = 0.0;
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
         for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++)
@@ -117,28 +137,46 @@ static bool has_left(const struct forecast_plan *plan, int role, size_t index) {
     return role == ALGORITHM_ROLE_REFERENCE && plan->loop_first > 0 && index >= plan->loop_first;
 }
 
-static void hold_during(const struct forecast_plan *plan, size_t index,
+/* New weights leave for the engine block by block: the actor's are on the GPU, one pair of blocks
+ * in full. */
+static void hold_sync(const struct forecast_plan *plan, int stage,
+                      struct forecast_memory_state *state) {
+    const struct training_plan *actor = &plan->passes[ALGORITHM_ROLE_ACTOR];
+    struct llm_batch nothing = {0};
+    struct training_working_set set;
+    hold_static(plan, ALGORITHM_ROLE_ACTOR, stage, true, state);
+    training_forward_working_set(actor, stage, &nothing, &set);
+    state->gpu[ALGORITHM_ROLE_ACTOR][FORECAST_CATEGORY_GATHERED] = set.gathered;
+}
+
+/* A checkpoint goes through host memory, of each GPU its part. */
+static void hold_staging(const struct forecast_plan *plan, memory_table host) {
+    if (plan->checkpoint.every_steps > 0)
+        host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] =
+            plan->checkpoint.bytes / (double)plan->gpus;
+}
+
+void forecast_memory_at(const struct forecast_plan *plan, size_t index, int stage,
                         struct forecast_memory_state *state) {
     const struct algorithm_step *step = &plan->steps[index];
     bool working = uses_trainer(plan, step);
+    *state = (struct forecast_memory_state){0};
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
         if (plan->resident[role] && !has_left(plan, role, index))
-            hold_static(plan, role, working && role == (int)step->role, state);
+            hold_static(plan, role, stage, working && role == (int)step->role, state);
     if (working)
-        hold_working(plan, step, state);
+        hold_working(plan, step, stage, state);
+    if (step->work == ALGORITHM_WORK_SYNC)
+        hold_sync(plan, stage, state);
     if (plan->replicas > 0)
-        hold_engine(plan, step->work, state->gpu);
+        hold_engine(plan, step->work, state);
+    hold_staging(plan, state->host);
     double *system = state->gpu[FORECAST_OWNER_SYSTEM];
     system[FORECAST_CATEGORY_CONTEXT] = plan->scenario->framework.context_bytes;
     system[FORECAST_CATEGORY_RESERVE] = allocator_reserve(plan, state->gpu);
 }
 
-void forecast_plan_memory(struct forecast_plan *plan) {
-    for (size_t i = 0; i < plan->step_count; i++)
-        hold_during(plan, i, &plan->memory[i]);
-}
-
-static double table_sum(double table[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT]) {
+static double table_sum(const memory_table table) {
     double sum = 0.0;
     for (int owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
         for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++)
@@ -146,24 +184,68 @@ static double table_sum(double table[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COU
     return sum;
 }
 
+static void find_fullest(struct forecast_plan *plan, size_t index) {
+    double most = -1.0;
+    for (int stage = 0; stage < plan->scenario->training.pp; stage++) {
+        struct forecast_memory_state state;
+        forecast_memory_at(plan, index, stage, &state);
+        if (table_sum(state.gpu) <= most)
+            continue;
+        most = table_sum(state.gpu);
+        plan->memory[index] = state;
+        plan->fullest_stage[index] = stage;
+    }
+}
+
+void forecast_plan_memory(struct forecast_plan *plan) {
+    for (size_t i = 0; i < plan->step_count; i++)
+        find_fullest(plan, i);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+int forecast_stage_of(const struct forecast_plan *plan, int gpu) {
+    return gpu / (plan->gpus / plan->scenario->training.pp);
+}
+
+/* The same of all GPUs on a node that are of one stage. */
+double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int node) {
+    int per_node = plan->scenario->cluster.gpus_per_node, first = node * per_node;
+    double sum = 0.0;
+    for (int gpu = first, next; gpu < first + per_node; gpu = next) {
+        struct forecast_memory_state state;
+        int stage = forecast_stage_of(plan, gpu);
+        for (next = gpu; next < first + per_node && forecast_stage_of(plan, next) == stage;)
+            next++;
+        forecast_memory_at(plan, step, stage, &state);
+        sum += (double)(next - gpu) * table_sum(state.host);
+    }
+    return sum;
+}
+
 struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan) {
-    struct forecast_memory_peak peak = {0, -1.0};
+    struct forecast_memory_peak peak = {0, 0, -1.0};
+    int stage_gpus = plan->gpus / plan->scenario->training.pp;
     for (size_t i = 0; i < plan->step_count; i++) {
-        struct forecast_memory_state state = plan->memory[i];
-        double bytes = table_sum(state.gpu);
+        double bytes = table_sum(plan->memory[i].gpu);
         if (bytes > peak.bytes)
-            peak = (struct forecast_memory_peak){i, bytes};
+            peak = (struct forecast_memory_peak){i, plan->fullest_stage[i] * stage_gpus, bytes};
     }
     return peak;
 }
 
+/* Nodes of equal stages are equal: the first ones of each stage, and where stages share nodes all
+ * that have some. */
 struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan) {
-    struct forecast_memory_peak peak = {0, -1.0};
+    struct forecast_memory_peak peak = {0, 0, -1.0};
+    int per_node = plan->scenario->cluster.gpus_per_node, pp = plan->scenario->training.pp;
     for (size_t i = 0; i < plan->step_count; i++) {
-        struct forecast_memory_state state = plan->memory[i];
-        double bytes = table_sum(state.host) * plan->scenario->cluster.gpus_per_node;
-        if (bytes > peak.bytes)
-            peak = (struct forecast_memory_peak){i, bytes};
+        for (int stage = 0; stage < pp; stage++) {
+            int node = stage * (plan->gpus / pp) / per_node;
+            double bytes = forecast_host_bytes(plan, i, node);
+            if (bytes > peak.bytes)
+                peak = (struct forecast_memory_peak){i, node, bytes};
+        }
     }
     return peak;
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/layout.h"
 
+#include "models/forecast/tail.h"
+
+#include <math.h>
+
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 static void lay_trainer(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
@@ -18,19 +22,6 @@ static void lay_trainer(const struct forecast_plan *plan, struct rlhfsim_layout 
     layout->rank_samples = minibatch / plan->dp;
     layout->microbatch_samples = scenario->training.microbatch_samples;
     layout->microbatch_tokens = scenario->training.microbatch_tokens;
-}
-
-/* Packed sequences fill their budgets but for what the last one leaves: the mean is a lower bound
- * of what a run needs (where the mean drifts: of what it needs at the start). */
-static double microbatches(const struct forecast_plan *plan, const struct rlhfsim_layout *layout) {
-    const struct rlhfsim_scenario *scenario = plan->scenario;
-    double tokens = generation_lengths_mean(&scenario->rollout.prompt.fitted) +
-                    generation_lengths_mean(&scenario->rollout.response.fitted);
-    double samples = (double)layout->rank_samples;
-    if (layout->microbatch_samples > 0)
-        return samples / (double)layout->microbatch_samples;
-    return samples * scenario->algorithm.type->sequences_per_sample * tokens /
-           (double)layout->microbatch_tokens;
 }
 
 /* A sequence takes whole blocks. */
@@ -65,6 +56,18 @@ static void lay_checkpoints(const struct forecast_plan *plan, struct rlhfsim_lay
     layout->shared_store_bytes_per_s = plan->checkpoint.store_bandwidth_bytes_per_s;
 }
 
+static void lay_worst_batch(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
+    struct llm_batch batch = forecast_largest_batch(plan);
+    layout->largest_sequences = batch.sequences;
+    layout->largest_tokens = batch.tokens;
+    layout->largest_probability = forecast_batch_probability(plan, (double)layout->longest_tokens);
+    if (forecast_plan_fits(plan))
+        return;
+    layout->fitting_tokens = forecast_fitting_tokens(plan);
+    layout->overflow_probability =
+        forecast_batch_probability(plan, (double)(layout->fitting_tokens + 1));
+}
+
 void forecast_layout_make(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     *layout = (struct rlhfsim_layout){
@@ -75,7 +78,8 @@ void forecast_layout_make(const struct forecast_plan *plan, struct rlhfsim_layou
         .price_source = scenario->prices.node_source,
     };
     lay_trainer(plan, layout);
-    layout->microbatches = microbatches(plan, layout);
+    layout->microbatches = forecast_microbatches(plan);
+    lay_worst_batch(plan, layout);
     lay_engine(plan, layout);
     lay_checkpoints(plan, layout);
 }
@@ -89,9 +93,12 @@ static void add_up(const struct forecast_plan *plan, size_t step, struct forecas
         for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++) {
             phase->categories[category] += state->gpu[owner][category];
             phase->memory.gpu_bytes += state->gpu[owner][category];
-            phase->memory.host_bytes +=
-                state->host[owner][category] * plan->scenario->cluster.gpus_per_node;
         }
+    }
+    for (int stage = 0; stage < plan->scenario->training.pp; stage++) {
+        int gpu = stage * (plan->gpus / plan->scenario->training.pp);
+        double host = forecast_host_bytes(plan, step, gpu / plan->scenario->cluster.gpus_per_node);
+        phase->memory.host_bytes = fmax(phase->memory.host_bytes, host);
     }
 }
 

@@ -59,6 +59,10 @@ static void plan_parallel(const struct forecast_plan *plan, struct training_plan
     passes->overlap_update = scenario->training.overlap_weights;
 }
 
+/* Four bits and their constants, quantised in turn (Dettmers et al., QLoRA, 2023): 4 + 0.127 bits;
+ * norms and what is not quantised make it 0.52 bytes. */
+#define NF4_BYTES 0.52
+
 static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     const struct scenario_model *model = &scenario->models[role];
@@ -78,6 +82,11 @@ static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     passes->attention = scenario->training.attention;
     passes->attention_rates = scenario->training.attention_rates;
     passes->offload = model->offload;
+    passes->offload_activations = passes->trained && scenario->training.offload_activations;
+    passes->logits = scenario->training.logits;
+    passes->memory = scenario->training.memory;
+    if (scenario->training.base_weights == SCENARIO_BASE_NF4 && passes->lora_rank > 0)
+        passes->base_bytes = NF4_BYTES;
     passes->software = scenario->framework.training;
 }
 

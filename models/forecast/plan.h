@@ -34,6 +34,7 @@ enum forecast_owner {
     XX(LOGITS, "logits")                 \
     XX(KV_CACHE, "kv_cache")             \
     XX(RESIDUE, "engine_residue")        \
+    XX(STAGING, "checkpoint_staging")    \
     XX(CONTEXT, "context")               \
     XX(RESERVE, "allocator_reserve")
 
@@ -81,7 +82,9 @@ struct forecast_plan {
      * every step. */
     struct algorithm_step steps[FORECAST_STEP_LIMIT];
     size_t loop_first, step_count;
-    struct forecast_memory_state memory[FORECAST_STEP_LIMIT]; /* during steps[i] */
+    /* During steps[i], on the GPUs of the pipeline's fullest stage then, and which one that is. */
+    struct forecast_memory_state memory[FORECAST_STEP_LIMIT];
+    int fullest_stage[FORECAST_STEP_LIMIT];
 };
 
 /* The scenario must outlive the plan. */
@@ -90,9 +93,25 @@ void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast
 /* Fills plan->memory (forecast/footprint.c); called by forecast_plan_make. */
 void forecast_plan_memory(struct forecast_plan *plan);
 
-/* The step at which a GPU (or host) is fullest, and how full. */
+/* What a GPU of a stage holds during a step, and its share of the host; stages of a GPU and of the
+ * trainer: pipeline ranks are the slowest. */
+void forecast_memory_at(const struct forecast_plan *plan, size_t step, int stage,
+                        struct forecast_memory_state *state);
+int forecast_stage_of(const struct forecast_plan *plan, int gpu);
+
+/* Tokens of the largest micro-batch that can occur, all context-parallel ranks together. */
+struct llm_batch forecast_largest_batch(const struct forecast_plan *plan);
+
+/* Micro-batches of a data-parallel rank in an optimizer step; with a token budget the mean. */
+double forecast_microbatches(const struct forecast_plan *plan);
+
+/* Bytes on a node's host during a step. */
+double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int node);
+
+/* The step at which a GPU (or host) is fullest, which one it is (the first), and how full. */
 struct forecast_memory_peak {
     size_t step;
+    int device; /* GPU, or node */
     double bytes;
 };
 struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan);

@@ -124,24 +124,38 @@ static enum rlhfsim_status runner_fill(struct forecast_runner *runner) {
 /* ---- memory ------------------------------------------------------------------------------- */
 
 static void set_memory(struct forecast_runner *runner, sim_memory_id id,
-                       double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT], double copies) {
+                       double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT]) {
     for (uint32_t owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
         for (uint32_t category = 0; category < FORECAST_CATEGORY_COUNT; category++)
-            sim_memory_set(runner->sim, id, owner, category, copies * held[owner][category]);
+            sim_memory_set(runner->sim, id, owner, category, held[owner][category]);
+}
+
+static void add_host(struct forecast_memory_state *node, const struct forecast_memory_state *gpu) {
+    for (int owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
+        for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++)
+            node->host[owner][category] += gpu->host[owner][category];
 }
 
 /* Every GPU and host holds what the plan says for the phase. A checkpoint changes nothing. */
 static void enter_memory(struct forecast_runner *runner) {
-    const struct hardware_cluster *cluster = &runner->plan->scenario->cluster;
-    if (runner->options->files == NULL || runner->phase == runner->plan->step_count)
+    const struct forecast_plan *plan = runner->plan;
+    int per_node = plan->scenario->cluster.gpus_per_node, stage = -1;
+    struct forecast_memory_state state, node = {0};
+    if (runner->options->files == NULL || runner->phase == plan->step_count)
         return;
-    struct forecast_memory_state state = runner->plan->memory[runner->phase];
     sim_memory_context(runner->sim, (uint32_t)runner->phase);
-    for (int gpu = 0; gpu < runner->plan->gpus; gpu++)
-        set_memory(runner, runner->first_memory + (sim_memory_id)gpu, state.gpu, 1.0);
-    for (int node = 0; node < cluster->nodes; node++)
-        set_memory(runner, runner->first_host + (sim_memory_id)node, state.host,
-                   cluster->gpus_per_node);
+    for (int gpu = 0; gpu < plan->gpus; gpu++) {
+        if (forecast_stage_of(plan, gpu) != stage) {
+            stage = forecast_stage_of(plan, gpu);
+            forecast_memory_at(plan, runner->phase, stage, &state);
+        }
+        set_memory(runner, runner->first_memory + (sim_memory_id)gpu, state.gpu);
+        add_host(&node, &state);
+        if ((gpu + 1) % per_node != 0)
+            continue;
+        set_memory(runner, runner->first_host + (sim_memory_id)(gpu / per_node), node.host);
+        node = (struct forecast_memory_state){0};
+    }
 }
 
 /* ---- measuring ---------------------------------------------------------------------------- */

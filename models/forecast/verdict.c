@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/verdict.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,27 @@ static void explain_shortage(struct forecast_verdict *verdict, const char *phase
     }
 }
 
+/* Within 5 % of the limit no yes or no is certain: the forecast's own spread says how likely it
+ * fits. What lacks room for one sequence's cache, or host memory, does not. */
+#define MARGIN 0.05
+
+static double fit_probability(const struct forecast_plan *plan, enum shortage shortage) {
+    double spread = plan->scenario->training.memory_spread;
+    double capacity = plan->scenario->cluster.gpu.memory_bytes;
+    double room = log(capacity / forecast_gpu_peak(plan).bytes);
+    if (shortage == SHORTAGE_HOST || shortage == SHORTAGE_ENGINE || spread <= 0.0)
+        return shortage == SHORTAGE_NONE ? 1.0 : 0.0;
+    return 0.5 * erfc(-room / (spread * sqrt(2.0)));
+}
+
+static const char *verdict_word(const struct forecast_plan *plan, enum shortage shortage) {
+    double capacity = plan->scenario->cluster.gpu.memory_bytes;
+    bool near = fabs(forecast_gpu_peak(plan).bytes / capacity - 1.0) <= MARGIN;
+    if (near && shortage != SHORTAGE_HOST && shortage != SHORTAGE_ENGINE)
+        return "marginal";
+    return shortage == SHORTAGE_NONE ? "fits" : "does not fit";
+}
+
 /* The fullest GPU, or the host where that is what does not fit. */
 void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summary *summary,
                            struct forecast_verdict *verdict) {
@@ -81,8 +103,11 @@ void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summ
         host ? cluster->node.host_memory_bytes : cluster->gpu.memory_bytes;
     snprintf(summary->memory.phase, sizeof summary->memory.phase, "%s",
              algorithm_phase_name(phase));
-    snprintf(summary->memory.device, sizeof summary->memory.device, "%s",
-             host ? "node0/host" : "gpu0");
+    snprintf(summary->memory.device, sizeof summary->memory.device, host ? "node%d/host" : "gpu%d",
+             peak.device);
+    snprintf(summary->memory.verdict, sizeof summary->memory.verdict, "%s",
+             verdict_word(plan, shortage));
+    summary->memory.fit_probability = results_figure_exact(fit_probability(plan, shortage));
     fill_rows(verdict, host ? state.host : state.gpu, host ? cluster->gpus_per_node : 1.0);
     explain_shortage(verdict, summary->memory.phase, plan, shortage,
                      peak.bytes - summary->memory.capacity_bytes);

@@ -229,6 +229,8 @@ static const struct row rows[] = {
     TEXT(memory.phase),
     TEXT(memory.device),
     FIGURE(memory.host_peak_bytes, "bytes"),
+    TEXT(memory.verdict),
+    FIGURE(memory.fit_probability, "1"),
     FIGURE(cost.total_usd, "USD"),
     LIST(ITEMS_PATH, item_list),
     FIGURE(cost.formula_usd, "USD"),

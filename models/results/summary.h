@@ -66,6 +66,8 @@ struct rlhfsim_summary {
         double capacity_bytes;
         char phase[32], device[64];
         struct results_figure host_peak_bytes;
+        char verdict[16]; /* "fits", "marginal", "does not fit" */
+        struct results_figure fit_probability;
     } memory;
     struct {
         struct results_figure total_usd, formula_usd;

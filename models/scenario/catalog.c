@@ -27,6 +27,8 @@ struct catalog {
     struct record *records[CATALOG_KIND_COUNT];    /* in the order of the files */
     struct training_coefficient_row *coefficients; /* of training.csv, in one piece */
     size_t coefficient_count;
+    struct training_memory_row *memory; /* of memory.csv, in one piece */
+    size_t memory_count;
     uint64_t fingerprint;
 };
 
@@ -252,6 +254,19 @@ static enum rlhfsim_status gather_coefficients(struct catalog *catalog) {
     return RLHFSIM_OK;
 }
 
+static enum rlhfsim_status gather_memory(struct catalog *catalog) {
+    size_t count = 0;
+    for (const struct record *r = catalog->records[CATALOG_MEMORY]; r != NULL; r = r->next)
+        count++;
+    catalog->memory_count = 0;
+    catalog->memory = base_arena_allocate(&catalog->arena, (count + 1) * sizeof *catalog->memory);
+    if (catalog->memory == NULL)
+        return RLHFSIM_NO_MEMORY;
+    for (const struct record *r = catalog->records[CATALOG_MEMORY]; r != NULL; r = r->next)
+        catalog->memory[catalog->memory_count++] = *(const struct training_memory_row *)r->item;
+    return RLHFSIM_OK;
+}
+
 static char *join_path(struct base_arena *arena, const char *directory, const char *name) {
     size_t length = strlen(directory);
     const char *slash = length > 0 && directory[length - 1] == '/' ? "" : "/";
@@ -267,6 +282,19 @@ static enum rlhfsim_status graver(enum rlhfsim_status a, enum rlhfsim_status b) 
     if (a == RLHFSIM_NO_MEMORY || b == RLHFSIM_NO_MEMORY)
         return RLHFSIM_NO_MEMORY;
     return a == RLHFSIM_OK || (a == RLHFSIM_INVALID && b == RLHFSIM_IO) ? b : a;
+}
+
+static enum rlhfsim_status no_file(const char *directory, struct rlhfsim_diagnostics *diagnostics) {
+    char names[512] = "";
+    size_t used = 0;
+    for (int kind = 0; kind < CATALOG_KIND_COUNT && used < sizeof names; kind++) {
+        const char *lead = kind == 0 ? "" : kind + 1 == CATALOG_KIND_COUNT ? " or " : ", ";
+        int length = snprintf(names + used, sizeof names - used, "%s%s", lead,
+                              catalog_file_name((enum catalog_kind)kind));
+        used += length > 0 ? (size_t)length : 0;
+    }
+    return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, directory, 0, 0,
+                                   "no catalog file here, expected %s", names);
 }
 
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
@@ -286,18 +314,16 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
         status = graver(status, read_file(&load));
     }
     if (files == 0)
-        return rlhfsim_diagnostics_add(
-            diagnostics, RLHFSIM_INVALID, directory, 0, 0,
-            "no catalog file here, expected gpus.csv, nodes.csv, models.csv, prices.csv, "
-            "frameworks.csv, engines.csv, fabrics.csv, weight_sync.csv, aliases.csv, "
-            "attention.csv, kernels.csv, training.csv, trainers.csv or lengths.csv");
+        return no_file(directory, diagnostics);
     if (status == RLHFSIM_OK)
         status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
     if (status == RLHFSIM_OK)
         status = graver(fill_fabrics(&load), fill_weight_syncs(&load));
     if (status == RLHFSIM_OK)
         join_laws(catalog);
-    return status == RLHFSIM_OK ? gather_coefficients(catalog) : status;
+    if (status == RLHFSIM_OK)
+        status = gather_coefficients(catalog);
+    return status == RLHFSIM_OK ? gather_memory(catalog) : status;
 }
 
 uint64_t catalog_fingerprint(const struct catalog *catalog) {
@@ -411,6 +437,11 @@ struct training_attention_rates catalog_attention(const struct catalog *catalog,
             return row->rates;
     }
     return (struct training_attention_rates){0.0, 0.0};
+}
+
+const struct training_memory_row *catalog_memory(const struct catalog *catalog, size_t *count) {
+    *count = catalog->memory_count;
+    return catalog->memory;
 }
 
 const struct training_coefficient_row *catalog_coefficients(const struct catalog *catalog,

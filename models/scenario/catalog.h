@@ -17,7 +17,7 @@
 #include "models/hardware/cluster.h"
 #include "models/llm/architecture.h"
 #include "models/network/weight_sync.h"
-#include "models/training/coefficients.h"
+#include "models/training/memory.h"
 
 #include <rlhfsim/diagnostics.h>
 
@@ -101,6 +101,8 @@ struct catalog_trainer {
     int64_t microbatch; /* sequences; 0: a row must say it */
     bool local_batch;   /* `microbatch` is all of a rank's sequences; a pipeline cuts it in pp */
     int64_t lora_rank;
+    enum training_counts counts; /* what its memory figures count */
+    enum training_logits logits;
 };
 
 struct catalog;
@@ -111,7 +113,7 @@ void catalog_free(struct catalog *catalog);
 
 /* Reads gpus.csv, nodes.csv, models.csv, prices.csv, frameworks.csv, engines.csv and, where there
  * are, fabrics.csv, weight_sync.csv, aliases.csv, attention.csv, kernels.csv, training.csv,
- * trainers.csv and lengths.csv of `directory`; a user's directory may lack some of them (`complete`
+ * trainers.csv, lengths.csv and memory.csv of `directory`; a user's may lack some (`complete`
  * false), but not all. All errors are reported, with the place of the cell: RLHFSIM_INVALID,
  * RLHFSIM_IO where reading a file fails, RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory, bool complete,
@@ -142,6 +144,9 @@ const struct catalog_price *catalog_price(const struct catalog *catalog, const c
 const struct training_coefficient_row *catalog_coefficients(const struct catalog *catalog,
                                                             size_t *count);
 
+/* The same of memory.csv. */
+const struct training_memory_row *catalog_memory(const struct catalog *catalog, size_t *count);
+
 /* The trainer with the longest name that a `source` cell begins with, and that GPU rather than
  * "any"; NULL where there is none. */
 const struct catalog_trainer *catalog_trainer(const struct catalog *catalog, const char *source,
@@ -162,6 +167,7 @@ enum catalog_kind {
     CATALOG_TRAINING,  /* coefficients of the training step, see training/coefficients.h */
     CATALOG_TRAINERS,  /* what software and machine a published table of step times is from */
     CATALOG_LENGTHS,   /* published statistics, for people: no run reads them */
+    CATALOG_MEMORY,    /* coefficients of memory, see training/memory.h */
     CATALOG_KIND_COUNT
 };
 

@@ -494,6 +494,24 @@ static bool fill_training(const struct column_row *row, struct rlhfsim_diagnosti
            blame_word(row, TRAINING_UNIT, "unit", type->unit, diagnostics);
 }
 
+static bool fill_memory(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        void *item) {
+    struct training_memory_row *result = item;
+    result->coefficient = training_memory_find(row->text[TRAINING_COEFFICIENT]);
+    if (result->coefficient == TRAINING_MEMORY_COEFFICIENTS)
+        return blame_word(row, TRAINING_COEFFICIENT, "coefficient",
+                          "one of models/training/memory.h", diagnostics);
+    COPY(result->scope, row->text[TRAINING_SCOPE]);
+    result->value = row->number[TRAINING_VALUE];
+    result->start = row->number[TRAINING_START];
+    result->fitted = row->number[TRAINING_FITTED] > 0.0;
+    if (!training_scope_check(row->text[TRAINING_SCOPE]))
+        return blame_word(row, TRAINING_SCOPE, "scope", "words joined by '@'", diagnostics);
+    const char *unit = training_memory_type(result->coefficient)->unit;
+    return strcmp(row->text[TRAINING_UNIT], unit) == 0 ||
+           blame_word(row, TRAINING_UNIT, "unit", unit, diagnostics);
+}
+
 static bool find_precision(const char *name, enum hardware_precision *precision) {
     for (int i = 0; i < HARDWARE_PRECISION_COUNT; i++) {
         *precision = (enum hardware_precision)i;
@@ -521,6 +539,11 @@ static bool fill_trainer(const struct column_row *row, struct rlhfsim_diagnostic
         return blame_word(row, TRAINER_ATTENTION, "attention",
                           "one of measured, unfused, flash_1, flash_2, flash_3, flash_4, cudnn",
                           diagnostics);
+    if (!training_counts_find(row->text[TRAINER_COUNTS], &trainer->counts))
+        return blame_word(row, TRAINER_COUNTS, "counts", "allocated, reserved or device",
+                          diagnostics);
+    if (!training_logits_find(row->text[TRAINER_LOGITS], &trainer->logits))
+        return blame_word(row, TRAINER_LOGITS, "logits", "whole, chunked or fused", diagnostics);
     if (!training_fusion_find(row->text[TRAINER_FUSION], &trainer->fusion))
         return blame_word(row, TRAINER_FUSION, "fusion", "compiled or eager", diagnostics);
     return find_precision(row->text[TRAINER_PRECISION], &trainer->precision) ||
@@ -558,6 +581,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
                           fill_training},
     [CATALOG_TRAINERS] = {sizeof(struct catalog_trainer), TRAINER_PROVENANCE, fill_trainer},
     [CATALOG_LENGTHS] = {sizeof(struct catalog_length), LENGTH_PROVENANCE, fill_length},
+    [CATALOG_MEMORY] = {sizeof(struct training_memory_row), TRAINING_PROVENANCE, fill_memory},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {
@@ -583,7 +607,7 @@ void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char
                        row->text[ATTENTION_GPUS]);
     else if (kind == CATALOG_KERNELS)
         (void)snprintf(buffer, size, "%s/%s", row->text[LAW_GPU], row->text[LAW_KERNEL]);
-    else if (kind == CATALOG_TRAINING || kind == CATALOG_TRAINERS)
+    else if (kind == CATALOG_TRAINING || kind == CATALOG_TRAINERS || kind == CATALOG_MEMORY)
         (void)snprintf(buffer, size, "%s/%s", row->text[0], row->text[1]);
     else if (kind == CATALOG_ALIASES)
         catalog_alias_name((enum catalog_kind)row->number[ALIAS_KIND], row->text[ALIAS_ALIAS],

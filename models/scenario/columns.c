@@ -210,6 +210,19 @@ static const struct column training_columns[TRAINING_COLUMNS] = {{"coefficient",
                                                                  {"command", .type = COLUMN_NOTE},
                                                                  ORIGIN};
 
+/* The same columns as training.csv; here a value may be 0. */
+static const struct column memory_columns[TRAINING_COLUMNS] = {{"coefficient", TEXT(47)},
+                                                               {"scope", TEXT(63)},
+                                                               {"value", NUMBER(0, LARGE)},
+                                                               {"start", NUMBER(0, LARGE)},
+                                                               {"unit", TEXT(31)},
+                                                               {"fitted", BOOLEAN},
+                                                               {"meaning", TEXT(1023)},
+                                                               {"fixed_by", .type = COLUMN_NOTE},
+                                                               {"error", .type = COLUMN_NOTE},
+                                                               {"command", .type = COLUMN_NOTE},
+                                                               ORIGIN};
+
 static const struct column trainer_columns[TRAINER_COLUMNS] = {
     {"name", TEXT(95)},
     {"gpu", TEXT(63)},
@@ -224,6 +237,8 @@ static const struct column trainer_columns[TRAINER_COLUMNS] = {
     {"microbatch", INTEGER(1, 1e6), UNKNOWN, UNIT("sequences")},
     {"local_batch", BOOLEAN},
     {"lora_rank", INTEGER(1, 65536)},
+    {"counts", TEXT(15)},
+    {"logits", TEXT(15)},
     ORIGIN};
 
 static const struct column length_columns[LENGTH_COLUMNS] = {
@@ -290,6 +305,7 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_KERNELS] = {"kernels.csv", "law", law_columns, LAW_COLUMNS},
     [CATALOG_TRAINING] = {"training.csv", "coefficient", training_columns, TRAINING_COLUMNS},
     [CATALOG_TRAINERS] = {"trainers.csv", "trainer", trainer_columns, TRAINER_COLUMNS},
+    [CATALOG_MEMORY] = {"memory.csv", "coefficient", memory_columns, TRAINING_COLUMNS},
 };
 
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",

@@ -37,6 +37,7 @@ void scenario_resolve_cluster(struct scenario_draft *draft);
 void scenario_resolve_topology(struct scenario_draft *draft);  /* by the stage before */
 void scenario_resolve_attention(struct scenario_draft *draft); /* the kernel's rates on the GPU */
 void scenario_resolve_software(struct scenario_draft *draft);  /* the framework's family */
+void scenario_resolve_memory(struct scenario_draft *draft);    /* what software holds */
 void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL term */
 void scenario_resolve_lengths(struct scenario_draft *draft);
 void scenario_resolve_prices(struct scenario_draft *draft);
@@ -45,6 +46,7 @@ void scenario_resolve_engine(struct scenario_draft *draft);  /* and its options 
 void scenario_check_engine(struct scenario_draft *draft);    /* how replicas are cut */
 void scenario_check_layout(struct scenario_draft *draft);    /* tp, dp, micro-batches on the GPUs */
 void scenario_check_known(struct scenario_draft *draft);     /* gaps of the rows that are used */
+void scenario_check_memory(struct scenario_draft *draft);    /* packed weights want adapters */
 void scenario_check_use(struct scenario_draft *draft);       /* precision, context, companions */
 
 /* ---- what the stages share ------------------------------------------------------------------- */

@@ -29,6 +29,15 @@ enum scenario_kl { SCENARIO_KL_NONE, SCENARIO_KL_REWARD, SCENARIO_KL_LOSS };
 /* DPO: the reference's log-probs are made with every step, or once before the first. */
 enum scenario_reference { SCENARIO_REFERENCE_EVERY_STEP, SCENARIO_REFERENCE_PRECOMPUTED };
 
+/* Weights that are not trained, beside adapters. */
+enum scenario_base { SCENARIO_BASE_UNPACKED, SCENARIO_BASE_NF4 };
+
+enum scenario_optimizer {
+    SCENARIO_OPTIMIZER_ADAM,
+    SCENARIO_OPTIMIZER_ADAM_8BIT,
+    SCENARIO_OPTIMIZER_SGD
+};
+
 struct scenario_model {
     bool present;
     struct llm_architecture architecture;
@@ -88,6 +97,12 @@ struct rlhfsim_scenario {
         enum training_attention attention;
         struct training_attention_rates attention_rates; /* of that kernel on the GPU */
         enum training_offload offload;
+        bool offload_activations;
+        enum training_logits logits;
+        enum scenario_optimizer optimizer;
+        enum scenario_base base_weights;
+        struct training_memory memory; /* of the framework and the optimizer */
+        double memory_spread;          /* relative standard deviation of a peak's forecast */
     } training;
 
     struct {

@@ -41,6 +41,9 @@ static const char *const attention_choices[] = {"measured", "unfused", "flash_1"
 static const char *const context_choices[] = {"ring", "ulysses", NULL};
 static const char *const reduction_choices[] = {"by_stage", "once", "every_microbatch", NULL};
 static const char *const node_placement_choices[] = {"packed", "spread", NULL};
+static const char *const logits_choices[] = {"whole", "chunked", "fused", NULL};
+static const char *const optimizer_choices[] = {"adam", "adam_8bit", "sgd", NULL};
+static const char *const base_choices[] = {"unpacked", "nf4", NULL};
 static const char *const mode_choices[] = {"colocated", NULL};
 static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
 static const char *const format_choices[] = {"fp32", "bf16", "fp16", "fp8", "int4", "fp4", NULL};
@@ -284,6 +287,24 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_TRAINING_OFFLOAD] = {"training.offload",
                               "what trained models keep in host memory while it is not in use",
                               CHOICE(offload_choices), .fallback = "none", FIELD(training.offload)},
+    [KEY_TRAINING_OFFLOAD_ACTIVATIONS] =
+        {"training.offload_activations",
+         "kept activations wait for their backward pass in host memory", BOOLEAN,
+         .fallback = "false", FIELD(training.offload_activations)},
+    [KEY_TRAINING_LOGITS] = {"training.logits",
+                             "how the loss sees the logits: whole, in slices of the tokens, or "
+                             "fused into the product so that none are kept",
+                             CHOICE(logits_choices), .fallback = "whole", FIELD(training.logits)},
+    [KEY_TRAINING_OPTIMIZER] = {"training.optimizer",
+                                "what the optimizer keeps of a trained parameter: adam two moments "
+                                "in fp32, adam_8bit two in 8 bits, sgd none",
+                                CHOICE(optimizer_choices), .fallback = "adam",
+                                FIELD(training.optimizer)},
+    [KEY_TRAINING_BASE_WEIGHTS] = {"training.base_weights",
+                                   "how models with LoRA keep the weights that are not trained: as "
+                                   "training.precision says, or packed in four bits (QLoRA)",
+                                   CHOICE(base_choices), .fallback = "unpacked",
+                                   FIELD(training.base_weights)},
 
     [KEY_ROLLOUT_ENGINE] = {"rollout.engine",
                             "inference engine that generates: a name of the catalog, which has its "

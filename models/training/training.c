@@ -3,6 +3,8 @@
 
 #include "sim/contract.h"
 
+#include <string.h>
+
 const char *training_recompute_name(enum training_recompute recompute) {
     switch (recompute) {
     case TRAINING_RECOMPUTE_NONE:
@@ -35,6 +37,24 @@ const char *training_offload_name(enum training_offload offload) {
     return "";
 }
 
+static const char *const logits_names[] = {[TRAINING_LOGITS_WHOLE] = "whole",
+                                           [TRAINING_LOGITS_CHUNKED] = "chunked",
+                                           [TRAINING_LOGITS_FUSED] = "fused"};
+
+const char *training_logits_name(enum training_logits logits) {
+    CONTRACT((size_t)logits < sizeof logits_names / sizeof *logits_names, "no way to make logits");
+    return logits_names[logits];
+}
+
+bool training_logits_find(const char *name, enum training_logits *logits) {
+    for (size_t i = 0; i < sizeof logits_names / sizeof *logits_names; i++) {
+        *logits = (enum training_logits)i;
+        if (strcmp(logits_names[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool training_offloads_optimizer(const struct training_plan *plan) {
     return plan->offload == TRAINING_OFFLOAD_OPTIMIZER ||
            plan->offload == TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS;
@@ -64,6 +84,13 @@ void training_plan_default(struct training_plan *plan) {
                      .elementwise_factor = 1.0,
                      .unpack_share = 1.0,
                      .tensor_overlap_chunks = 1},
+        .memory = {.block_factor = 1.0,
+                   .packed_factor = 1.0,
+                   .gathered_inputs = 1.0,
+                   .master_bytes = 4.0,
+                   .moment_bytes = 8.0,
+                   .logit_forward_bytes = 6.0,
+                   .logit_update_bytes = 10.0},
     };
 }
 

@@ -102,6 +102,27 @@ struct training_attention_rates {
     double forward_share, backward_share;
 };
 
+/* What software holds in memory beyond or below the plain count, from memory.csv of the catalog
+ * (models/training/memory.h). Global to a family of software. */
+struct training_memory {
+    double block_factor;    /* bytes of a block's activations, in those of fused kernels */
+    double packed_factor;   /* times this where frozen weights are packed (base_bytes) */
+    double routed_copies;   /* of tokens on their way to experts and back, beside the two kept */
+    double gathered_inputs; /* whole inputs of tensor-parallel products that are there at once */
+    double score_bytes;     /* of a probability that unfused attention keeps; 0: as the precision
+                               and fusion say */
+    double mask_bytes;      /* of dropouts, an element as wide as the model and block */
+    double gradient_bytes;  /* of a trained parameter; 0: as the precision says */
+    double master_bytes;    /* copy of a weight that the optimizer keeps (none in fp32) */
+    double moment_bytes;    /* both moments of a trained parameter */
+    double update_bytes;    /* of an updated parameter while the optimizer works on it */
+    double reduce_bytes;    /* a parameter of the block whose gradients are being reduced, beside
+                               those in training's format */
+    double logit_forward_bytes, logit_update_bytes; /* of one logit, all copies */
+    bool updates_in_backward; /* a block's weights as soon as its gradients are there */
+    bool streams_weights;     /* offloaded ones come block by block, not all for a phase */
+};
+
 /*
  * How a model is laid out over tp x cp x pp x dp GPUs. They are numbered with tp fastest, then cp,
  * then dp, then pp; experts' ranks (ep) are neighbours among the dp x cp (expert_tp = tp) or among
@@ -150,6 +171,7 @@ struct training_plan {
     struct training_attention_rates attention_rates;
     enum training_fusion fusion;
     struct training_software software;
+    struct training_memory memory;
 };
 
 /* A plan on one GPU: every number of ranks 1, sequence parallelism, resharding, prefetch and
@@ -177,6 +199,9 @@ enum training_sharded {
  * "optimizer+parameters". */
 const char *training_recompute_name(enum training_recompute recompute);
 const char *training_offload_name(enum training_offload offload);
+/* "whole", "chunked", "fused". */
+const char *training_logits_name(enum training_logits logits);
+bool training_logits_find(const char *name, enum training_logits *logits);
 bool training_offloads_optimizer(const struct training_plan *plan);
 bool training_offloads_parameters(const struct training_plan *plan);
 

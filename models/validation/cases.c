@@ -58,7 +58,7 @@ bool validation_add(struct rlhfsim_validation *validation, const struct validati
         return false;
     struct validation_case *kept = &validation->cases[validation->count++];
     *kept = *added;
-    if (kept->skipped == NULL && kept->measured == 0.0)
+    if (kept->skipped == NULL && kept->measured == 0.0 && !kept->metric->is_flag)
         kept->skipped = "the measured value is 0";
     return count_name(validation, VALIDATION_SOURCES,
                       counts_in_overall(kept) ? kept->source : NULL) &&

@@ -14,6 +14,7 @@
 struct validation_metric {
     const char *name;
     bool in_overall; /* counts in `overall` and `sources`; else under its own name only */
+    bool is_flag;    /* 0 or 1: the error is the difference */
 };
 
 struct validation_case {
@@ -53,6 +54,8 @@ bool validation_add(struct rlhfsim_validation *validation, const struct validati
 const char *validation_source_name(struct rlhfsim_validation *validation, const char *cell);
 
 static inline double validation_error(const struct validation_case *compared) {
+    if (compared->metric->is_flag)
+        return compared->forecast - compared->measured;
     return (compared->forecast - compared->measured) / compared->measured;
 }
 

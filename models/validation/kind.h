@@ -31,6 +31,7 @@ extern const struct validation_kind validation_runs;
 extern const struct validation_kind validation_collectives;
 extern const struct validation_kind validation_weight_sync;
 extern const struct validation_kind validation_generation;
+extern const struct validation_kind validation_memory;
 
 /* Reads a CSV file into the arena of the validation. */
 enum rlhfsim_status validation_read_table(struct validation_run *run, const char *path,

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct validation_metric metric = {"computed_params", true};
+static const struct validation_metric metric = {"computed_params", true, false};
 
 struct columns {
     size_t name, config, parameters, source;

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-static const struct validation_metric metric = {"step_s", true};
+static const struct validation_metric metric = {"step_s", true, false};
 
 struct reading {
     struct validation_run *run;

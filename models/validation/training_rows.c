@@ -61,7 +61,7 @@ static bool read_cluster(const struct catalog *catalog, const struct training_ce
         return skip(row, "the catalog has no GPU '%.80s'", spelling);
     if (node == NULL)
         return skip(row, "the catalog has no node with '%s'", name);
-    if (isnan(gpu->matmul_efficiency) || isnan(gpu->attention_efficiency))
+    if (!row->only_memory && (isnan(gpu->matmul_efficiency) || isnan(gpu->attention_efficiency)))
         return skip(row, "the catalog does not know how fast '%s' is", name);
     if (gpus > 1e6)
         return skip(row, "num_gpus is above 1000000");
@@ -70,7 +70,8 @@ static bool read_cluster(const struct catalog *catalog, const struct training_ce
     row->cluster.nodes = (int)gpus / row->cluster.gpus_per_node;
     if (trainer != NULL && !isnan(trainer->network_bytes_per_s))
         row->cluster.node.network_bandwidth_bytes_per_s = trainer->network_bytes_per_s;
-    if (row->cluster.nodes > 1 && isnan(row->cluster.node.network_bandwidth_bytes_per_s))
+    if (!row->only_memory && row->cluster.nodes > 1 &&
+        isnan(row->cluster.node.network_bandwidth_bytes_per_s))
         return skip(row, "the catalog does not know the network between nodes with '%s'", name);
     return true;
 }
@@ -142,6 +143,10 @@ static bool read_batch(const struct training_cells *cells, const struct catalog_
     row->sequence_tokens = cells->number[TRAINING_SEQ_LEN];
     row->microbatch_sequences = microbatch;
     row->microbatches = (int64_t)(microbatches + 0.5);
+    if (row->only_memory && isnan(batch)) { /* enough to fill a pipeline */
+        row->microbatches = 4 * (int64_t)plan->pp;
+        return true;
+    }
     if (!(microbatches >= 0.99) || fabs(microbatches - (double)row->microbatches) > 0.01)
         return skip(row,
                     "global_batch_tokens is not a whole number of micro-batches on every rank");
@@ -181,6 +186,8 @@ static bool check_stated(const struct training_cells *cells, const struct catalo
     }
     if (trainer != NULL && trainer->microbatch > 0)
         stated.number[TRAINING_MICROBATCH] = 1.0;
+    if (row->only_memory)
+        stated.number[TRAINING_GLOBAL_BATCH_TOKENS] = 1.0;
     if (trainer != NULL && trainer->local_batch)
         stated.number[TRAINING_GLOBAL_BATCH_TOKENS] = 1.0;
     if (training_cells_lack(&stated, needed, sizeof needed / sizeof *needed, lacking,
@@ -204,6 +211,9 @@ void training_row_read(const struct catalog *catalog, const struct training_cell
         !training_shape(catalog, cells, &row->architecture, row->reason) ||
         !read_layout(cells, row) || !training_words_read(cells, trainer, row) ||
         !check_shape(row) || !read_batch(cells, trainer, row))
+        return;
+    row->counts = trainer == NULL ? TRAINING_RESERVED : trainer->counts;
+    if (row->only_memory)
         return;
     row->plan.attention_rates = catalog_attention(catalog, row->cluster.gpu.name,
                                                   training_attention_name(row->plan.attention));

@@ -39,6 +39,12 @@ struct training_row {
     bool derived;         /* from a rate */
     char tags[48];        /* of the scope: "rowwise", "async_tp" */
     const char *family;
+    bool only_memory; /* set by the caller: a batch and the machine's rates are not needed */
+    enum training_counts counts; /* what its memory figure counts */
+    struct training_memory said; /* what its remarks say of memory: fields above 0 and flags */
+    double said_base_bytes;      /* of a frozen weight, by its words; 0: not said */
+    int64_t lora_rank;           /* set by the caller: of adapters that the model's name lacks */
+    bool whole_logits;           /* set by the caller: whatever its trainer does else */
     char reason[TRAINING_REASON_SIZE]; /* why the row is skipped; "" where it is not */
 };
 

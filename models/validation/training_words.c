@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NF4_BYTES 0.52 /* see struct training_plan */
+
 /* Blind to case. */
 static bool has_word(const char *text, const char *word) {
     size_t length = strlen(word);
@@ -75,9 +77,11 @@ static bool read_sharding(const char *stated, const struct catalog_trainer *trai
     /* A pipeline would gather its weights for every micro-batch: torchtitan keeps them. */
     if (plan->zero_stage == 3 && plan->pp > 1)
         plan->reshard_after_forward = false;
+    bool weights = has_word(text, "parameters") || has_word(text, "shard + cpu offload");
     if (has_word(text, "offload"))
-        plan->offload = has_word(text, "parameters") ? TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS
-                                                     : TRAINING_OFFLOAD_OPTIMIZER;
+        plan->offload =
+            weights ? TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS : TRAINING_OFFLOAD_OPTIMIZER;
+    plan->memory.streams_weights = weights;
     return true;
 }
 
@@ -104,7 +108,7 @@ static bool read_precision(const char *text, const struct catalog_trainer *train
         return false;
     }
     if (has_word(text, "nf4"))
-        plan->base_bytes = 0.52; /* see struct training_plan */
+        plan->base_bytes = NF4_BYTES;
     if (!(row->cluster.gpu.peak_flops_per_s[plan->precision] > 0.0)) {
         (void)snprintf(row->reason, sizeof row->reason, "the GPU does not compute in %s",
                        hardware_precision_name(plan->precision));
@@ -134,7 +138,7 @@ static bool read_recompute(const struct training_cells *cells,
     bool torchtitan = trainer != NULL && strcmp(trainer->family, "torchtitan") == 0;
     if (has_word(text, "selective") && recomputed_part(cells) > MOSTLY_RECOMPUTED)
         plan->recompute = TRAINING_RECOMPUTE_FULL;
-    else if (has_word(text, "selective"))
+    else if (has_word(text, "selective") || has_word(text, "seqsel"))
         plan->recompute = torchtitan || has_word(text, "per-op") ? TRAINING_RECOMPUTE_OPERATORS
                                                                  : TRAINING_RECOMPUTE_ATTENTION;
     else if (has_word(text, "full") || has_word(text, "yes"))
@@ -165,14 +169,18 @@ static void read_remarks(const struct training_cells *cells, const struct catalo
         (trainer != NULL && strcmp(trainer->family, "torchtitan") == 0))
         plan->gradient_bytes = 4.0;
     plan->sequence_parallel = trainer == NULL || trainer->sequence_parallel;
-    if (has_word(cells->text[TRAINING_RECOMPUTATION], "sequence parallel"))
+    if (has_word(cells->text[TRAINING_RECOMPUTATION], "sequence parallel") ||
+        has_word(cells->text[TRAINING_RECOMPUTATION], "seqsel"))
         plan->sequence_parallel = true;
     if (trainer != NULL) {
         plan->attention = trainer->attention;
+        plan->logits = trainer->logits;
         plan->fusion = trainer->fusion;
     }
     if (has_word(model, "lora"))
         plan->lora_rank = trainer == NULL ? 16 : trainer->lora_rank;
+    if (has_word(model, "qlora"))
+        plan->base_bytes = NF4_BYTES;
     if (trainer != NULL && strcmp(trainer->family, "torchtitan") == 0) {
         bool compiled = has_word(notes, "compile") && !has_word(notes, "no compile");
         plan->fusion = compiled ? TRAINING_FUSION_COMPILED : TRAINING_FUSION_EAGER;

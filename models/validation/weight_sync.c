@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-static const struct validation_metric time_metric = {"time_s", true};
-static const struct validation_metric figure_metric = {"weight_sync_s", true};
+static const struct validation_metric time_metric = {"time_s", true, false};
+static const struct validation_metric figure_metric = {"weight_sync_s", true, false};
 
 static bool add(void *subject, const struct sync_row *row) {
     struct validation_run *run = subject;

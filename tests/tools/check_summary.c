@@ -50,6 +50,8 @@ static const struct key {
     {"memory.phase", TEXT, ALWAYS},
     {"memory.device", TEXT, ALWAYS},
     {"memory.host_peak_bytes", FIGURE, OPTIONAL},
+    {"memory.verdict", TEXT, OPTIONAL},
+    {"memory.fit_probability", FRACTION, OPTIONAL},
     {"cost.total_usd", FIGURE, FEASIBLE},
     {"cost.items_usd", ITEMS, FEASIBLE},
     {"cost.formula_usd", FIGURE, FEASIBLE},

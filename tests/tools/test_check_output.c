@@ -40,7 +40,8 @@ static const char summary_json[] =
     "},\"staleness\": {\"mean_versions\": " FIGURE("0.0")
     "},\"memory\": {\"fits\": true, \"peak_bytes\": " FIGURE("180.0")
     ", \"capacity_bytes\": 200.0,\"phase\": \"actor_update\", \"device\": \"gpu0\","
-    " \"host_peak_bytes\": " FIGURE("10.0") "},\"cost\": {\"total_usd\": " FIGURE("3.0")
+    " \"host_peak_bytes\": " FIGURE("10.0") ", \"verdict\": \"fits\","
+    " \"fit_probability\": " FIGURE("0.9375") "},\"cost\": {\"total_usd\": " FIGURE("3.0")
     ", \"items_usd\": {\"accelerators\": " FIGURE("2.0") ", \"logs\": " FIGURE("1.0")
     "}, \"formula_usd\": " FIGURE("3.5") "},\"gpu_hours\": " FIGURE("0.0088888888888888889")
     ",\"idle_fraction\": " FIGURE("0.125") ",\"compute\": {\"total_flops\": " FIGURE("1e15")
@@ -174,7 +175,7 @@ static const struct spoilt {
     {"summary.json", FIGURE("0.125"), FIGURE("0.126"), "idle_fraction is 0.126"},
     {"summary.json", FIGURE("0.0088888888888888889"), FIGURE("0.01"), "gpu_hours is 0.01"},
     {"summary.json", FIGURE("180.0"), FIGURE("230.0"), "memory.peak_bytes is 230"},
-    {"summary.json", FIGURE("10.0") "},\"cost", FIGURE("11.0") "},\"cost",
+    {"summary.json", FIGURE("10.0") ", \"verdict", FIGURE("11.0") ", \"verdict",
      "memory.host_peak_bytes is 11"},
     {"summary.json", "\"capacity_bytes\": 200.0", "\"capacity_bytes\": 150.0",
      "it fits, but gpu0 holds more"},
@@ -323,7 +324,8 @@ static const char infeasible_json[] =
     " \"tail_floor_s\": null}, \"staleness\": {\"mean_versions\": null},"
     " \"memory\": {\"fits\": false,\"peak_bytes\": " FIGURE("180.0")
     ", \"capacity_bytes\": 150.0, \"phase\": \"actor_update\",\"device\": \"gpu0\","
-    " \"host_peak_bytes\": " FIGURE("10.0")
+    " \"host_peak_bytes\": " FIGURE("10.0") ", \"verdict\": \"does not fit\","
+    " \"fit_probability\": " FIGURE("0.0")
     "}, \"cost\": {\"total_usd\": null, \"items_usd\": null, \"formula_usd\": null},"
     " \"gpu_hours\": null,\"idle_fraction\": null, \"compute\": {\"total_flops\": null,"
     " \"pretraining_fraction\": null}, \"limit\": {\"resource\": null,"

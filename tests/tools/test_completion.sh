@@ -31,7 +31,7 @@ expect_offered "--out" run a.yaml "--o"
 expect_offered "--replicates --resume" sweep a.yaml "--re"
 expect_offered "--help --out --usage --version" merge "--"
 expect_offered "" check a.yaml "--o"
-expect_offered "--catalog --help --ignore-memory --json --quiet --seed --set --usage --version" check "--"
+expect_offered "--catalog --help --ignore-memory --json --max-microbatch --min-gpus --quiet --seed --set --usage --version" check "--"
 expect_offered "--catalog --help --json --usage --version" catalog "--"
 expect_offered "algorithms engines fabrics frameworks gpus keys lengths models nodes prices topologies weight-sync weight-sync-rows" catalog ""
 expect_offered "gpus" catalog g

@@ -66,6 +66,8 @@ static void fill_full_memory(struct rlhfsim_summary *summary, double *value) {
     strcpy(summary->memory.phase, "actor_update");
     strcpy(summary->memory.device, "gpu0");
     summary->memory.host_peak_bytes = next_figure(value);
+    strcpy(summary->memory.verdict, "fits");
+    summary->memory.fit_probability = results_figure_exact(1.0);
 }
 
 static void fill_full(struct rlhfsim_summary *summary) {
@@ -123,6 +125,8 @@ static void fill_infeasible(struct rlhfsim_summary *summary) {
     strcpy(summary->memory.phase, "critic_update");
     strcpy(summary->memory.device, "gpu0");
     summary->memory.host_peak_bytes = results_figure_exact(1e9);
+    strcpy(summary->memory.verdict, "does not fit");
+    summary->memory.fit_probability = results_figure_exact(0.0);
     results_summary_add_provenance(summary, "cluster.gpu", "measured");
 }
 
@@ -176,6 +180,8 @@ static const char *const contract[] = {
     "memory.phase",
     "memory.device",
     "memory.host_peak_bytes",
+    "memory.verdict",
+    "memory.fit_probability",
     "cost.total_usd",
     "cost.items_usd.accelerators",
     "cost.items_usd.logs",

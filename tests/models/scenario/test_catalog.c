@@ -205,9 +205,9 @@ START_TEST(test_folder_without_files) {
     remove_second_folder(NULL);
     ck_assert_str_eq(fixture.errors,
                      "mine: error: no catalog file here, expected gpus.csv, nodes.csv, models.csv, "
-                     "prices.csv, frameworks.csv, engines.csv, fabrics.csv, weight_sync.csv, "
-                     "aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv or "
-                     "lengths.csv\n");
+                     "prices.csv, frameworks.csv, fabrics.csv, weight_sync.csv, engines.csv, "
+                     "aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv, "
+                     "lengths.csv or memory.csv\n");
 }
 END_TEST
 

@@ -12,7 +12,7 @@
 
 static struct training_footprint footprint(const struct training_plan *plan) {
     struct training_footprint result;
-    training_footprint(plan, &result);
+    training_footprint(plan, 0, &result);
     return result;
 }
 
@@ -27,14 +27,14 @@ static double on_host(struct training_footprint f) {
 static struct training_working_set update_set(const struct training_plan *plan,
                                               struct llm_batch batch) {
     struct training_working_set set;
-    training_update_working_set(plan, &batch, &set);
+    training_update_working_set(plan, 0, &batch, 1.0, &set);
     return set;
 }
 
 static struct training_working_set forward_set(const struct training_plan *plan,
                                                struct llm_batch batch) {
     struct training_working_set set;
-    training_forward_working_set(plan, &batch, &set);
+    training_forward_working_set(plan, 0, &batch, &set);
     return set;
 }
 
@@ -334,12 +334,12 @@ START_TEST(unfused_attention_keeps_scores) {
     batch.logit_tokens = 0.0;
     double layer = 2.0 * 32.0 * 2.0 * 1024.0 * 1024.0;
     double wider = layer - 2.0 * 2.0 * 11008.0 * batch.tokens;
-    training_update_working_set(&plan, &batch, &flash);
+    training_update_working_set(&plan, 0, &batch, 1.0, &flash);
     plan.attention = TRAINING_ATTENTION_UNFUSED;
-    training_update_working_set(&plan, &batch, &unfused);
+    training_update_working_set(&plan, 0, &batch, 1.0, &unfused);
     assert_relative(unfused.activations - flash.activations, 32.0 * layer + wider, 1e-9);
     plan.recompute = TRAINING_RECOMPUTE_ATTENTION;
-    training_update_working_set(&plan, &batch, &unfused);
+    training_update_working_set(&plan, 0, &batch, 1.0, &unfused);
     assert_relative(unfused.activations - flash.activations, layer + wider, 1e-9);
 }
 END_TEST

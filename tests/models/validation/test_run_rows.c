@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADER                                                                                  \
-    "run_key,framework,algorithm,actor_model,critic_model,reward_model,reference_model,gpu,"    \
-    "num_gpus,gpus_per_node,placement,train_backend,train_tp,train_pp,train_cp,train_ep,"       \
-    "zero_stage,train_precision,recompute,offload,lora_rank,packing,rollout_tp,"                \
-    "prompts_per_step,samples_per_prompt,mean_prompt_tokens,max_prompt_tokens,"                 \
-    "mean_response_tokens,max_response_tokens,minibatch_samples,microbatch_samples,"            \
+#define HEADER                                                                               \
+    "run_key,framework,algorithm,actor_model,critic_model,reward_model,reference_model,gpu," \
+    "num_gpus,gpus_per_node,placement,train_backend,train_tp,train_pp,train_cp,train_ep,"    \
+    "zero_stage,train_precision,recompute,offload,lora_rank,packing,rollout_tp,"             \
+    "prompts_per_step,samples_per_prompt,mean_prompt_tokens,max_prompt_tokens,"              \
+    "mean_response_tokens,max_response_tokens,minibatch_samples,microbatch_samples,"         \
     "microbatch_tokens,ppo_epochs,notes\n"
 
 static struct catalog *catalog;
@@ -111,7 +111,8 @@ END_TEST
  * node of 16 GPUs stands for them, with the host memory of two. */
 START_TEST(an_engine_over_nodes) {
     static const char row[] =
-        "72b,verl,grpo,Qwen/Qwen2-72B-Instruct,,rule,yes,H800-SXM5-80GB,32,8,colocated,fsdp,1,1,,,3,"
+        "72b,verl,grpo,Qwen/"
+        "Qwen2-72B-Instruct,,rule,yes,H800-SXM5-80GB,32,8,colocated,fsdp,1,1,,,3,"
         "bf16,full,optimizer+params,0,yes,16,1024,5,,512,,512,1280,,24000,,";
     struct rlhfsim_scenario *scenario;
     read_row(row, true);
@@ -139,16 +140,19 @@ START_TEST(what_is_lacking) {
         {"a,verl,grpo,Qwen3-8B,,rule,yes,,8,8,colocated,fsdp,1,1,,,3,bf16,full,none,0,yes,1,64,4,,"
          "512,,512,256,4,,1,",
          "not stated: gpu", true},
-        {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,,3,bf16,full,none,0,"
+        {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,,3,bf16,full,none,"
+         "0,"
          "yes,1,,4,,512,,512,256,4,,1,",
          "not stated: prompts_per_step", false},
-        {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,,3,bf16,full,none,0,"
+        {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,,3,bf16,full,none,"
+         "0,"
          "yes,1,64,4,,512,,512,256,,,1,",
          "not stated: microbatch_samples, microbatch_tokens", true},
         {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,16,8,split,fsdp,1,1,,,3,bf16,full,none,0,"
          "yes,1,64,4,,512,,512,256,4,,1,",
          "placement is split", true},
-        {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,3,1,,,3,bf16,full,none,0,"
+        {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,3,1,,,3,bf16,full,none,"
+         "0,"
          "yes,1,64,4,,512,,512,256,4,,1,",
          "num_gpus is not a multiple of train_tp x train_pp x train_cp", true},
     };

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/validation/memory_rows.h"
+
+#include "models/base/text.h"
+#include "models/training/footprint.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIBIBYTE 1073741824.0
+#define GIGABYTE 1e9
+
+/* Moments of 8 bits with a scale for every block of 256. */
+#define EIGHT_BIT_MOMENTS 2.03
+
+void memory_measured_read(const char *figure, const char *unit, struct memory_measured *measured) {
+    double number;
+    *measured = (struct memory_measured){0};
+    if (strcmp(figure, "OOM") == 0) {
+        measured->outcome = true;
+    } else if (base_number_read(figure, &number) == BASE_NUMBER_OK && number > 0.0) {
+        *measured = (struct memory_measured){
+            true, true, number * (strcmp(unit, "GiB") == 0 ? GIBIBYTE : GIGABYTE), true};
+    }
+}
+
+/* ---- remarks --------------------------------------------------------------------------------- */
+
+static bool says(const char *notes, const char *words) {
+    return strstr(notes, words) != NULL;
+}
+
+/* torchtune's ladder: each step keeps what the ones before it brought. */
+static void read_ladder(const char *notes, struct training_row *row) {
+    static const char *const steps[] = {"baseline",
+                                        "+ Packed Dataset",
+                                        "+ Compile",
+                                        "+ Chunked Cross Entropy",
+                                        "+ Activation Checkpointing",
+                                        "+ Fuse optimizer",
+                                        "+ Activation Offloading",
+                                        "+ 8-bit AdamW"};
+    const char *step = strstr(notes, "step in cumulative ladder: ");
+    size_t height = 0, count = sizeof steps / sizeof *steps;
+    if (step == NULL)
+        return;
+    step = strchr(step, ':') + 2;
+    while (height < count && strncmp(step, steps[height], strlen(steps[height])) != 0)
+        height++;
+    struct training_plan *plan = &row->plan;
+    if (height == 0)
+        (void)snprintf(row->reason, sizeof row->reason,
+                       "not stated: lengths of unpacked sequences");
+    plan->fusion = height < 2 ? TRAINING_FUSION_EAGER : TRAINING_FUSION_COMPILED;
+    plan->logits = height < 3 ? TRAINING_LOGITS_WHOLE : TRAINING_LOGITS_CHUNKED;
+    row->said.updates_in_backward = height >= 5 && height < count;
+    plan->offload_activations = height >= 6;
+    if (height == 7)
+        row->said.moment_bytes = EIGHT_BIT_MOMENTS;
+}
+
+void memory_remarks_read(const char *notes, struct training_row *row) {
+    struct training_plan *plan = &row->plan;
+    const char *runs = strstr(notes, "sized for ");
+    long count = runs == NULL ? 0 : strtol(runs + strlen("sized for "), NULL, 10);
+    if (says(notes, "offloaded to the CPU"))
+        plan->offload_activations = true;
+    if (plan->lora_rank > 0 && count > 1 && count < 100)
+        plan->lora_rank *= count;
+    if (says(notes, "without Liger")) { /* its fused kernels */
+        plan->logits = TRAINING_LOGITS_WHOLE;
+        plan->fusion = TRAINING_FUSION_EAGER;
+    }
+    /* "Rebalancing layers" in BigScience's chronicles: "from now on" gradients of bf16 are
+     * accumulated in fp32, "4bytes x params", on every GPU. */
+    if (says(notes, "section=Rebalancing layers"))
+        row->said.gradient_bytes = 6.0;
+    read_ladder(notes, row);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+void memory_row_apply(const struct training_memory_row *rows, size_t count,
+                      struct training_row *row) {
+    struct training_plan *plan = &row->plan;
+    const struct training_memory *said = &row->said;
+    row->scope.fusion = plan->fusion;
+    plan->base_bytes = row->said_base_bytes;
+    training_memory_apply(rows, count, &row->scope, plan);
+    if (said->gradient_bytes > 0.0)
+        plan->memory.gradient_bytes = said->gradient_bytes;
+    if (said->moment_bytes > 0.0)
+        plan->memory.moment_bytes = said->moment_bytes;
+    plan->memory.updates_in_backward = said->updates_in_backward;
+    plan->memory.streams_weights = said->streams_weights;
+}
+
+void memory_row_read(const struct catalog *catalog, const struct training_cells *cells,
+                     struct training_row *row) {
+    row->only_memory = true;
+    training_row_read(catalog, cells, row);
+    if (row->reason[0] != '\0')
+        return;
+    if (row->lora_rank > 0)
+        row->plan.lora_rank = row->lora_rank;
+    if (row->whole_logits)
+        row->plan.logits = TRAINING_LOGITS_WHOLE;
+    row->said = (struct training_memory){.streams_weights = row->plan.memory.streams_weights};
+    row->said_base_bytes = row->plan.base_bytes;
+    memory_remarks_read(cells->text[TRAINING_NOTE_TEXT], row);
+    size_t count;
+    const struct training_memory_row *rows = catalog_memory(catalog, &count);
+    memory_row_apply(rows, count, row);
+}
+
+void memory_row_forecast(const struct catalog *catalog, const struct training_row *row,
+                         struct memory_forecast *forecast) {
+    size_t count;
+    const struct training_memory_row *rows = catalog_memory(catalog, &count);
+    memory_row_forecast_with(rows, count, row, forecast);
+}
+
+void memory_row_forecast_with(const struct training_memory_row *rows, size_t count,
+                              const struct training_row *row, struct memory_forecast *forecast) {
+    const struct training_plan *plan = &row->plan;
+    double tokens = row->microbatch_sequences * row->sequence_tokens, most = 0.0;
+    struct llm_batch batch = {
+        row->microbatch_sequences, tokens,
+        row->microbatch_sequences * llm_causal_pairs(row->sequence_tokens, 0.0), tokens};
+    for (int stage = 0; stage < plan->pp; stage++)
+        most = fmax(most, training_update_bytes(plan, stage, &batch, (double)row->microbatches));
+    forecast->counted_bytes = training_counted_bytes(rows, count, &row->scope, row->counts, most);
+    forecast->device_bytes =
+        training_counted_bytes(rows, count, &row->scope, TRAINING_DEVICE, most);
+}

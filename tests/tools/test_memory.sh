@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# validate memory and calibrate memory: what is compared and under which metric, what is left out and
+# why; the file that a calibration makes is a catalog.
+source tests/tools/lib.sh
+
+mkdir "$scratch/in"
+steps=$scratch/in/steps.csv
+cat >"$steps" <<'END'
+source,model,gpu,num_gpus,seq_len,global_batch_tokens,microbatch,tp,pp,cp,dp,sharding,precision,activation_checkpointing,step_s,mem_gb,mem_unit,notes
+stas00/ml-engineering x @744d01e,Llama-3.1-8B,H200 SXM,8,131072,1048576,1,1,1,1,8,ZeRO-3 + CPU AdamW offload,bf16,full,,66.5,GiB,
+stas00/ml-engineering x @744d01e,Llama-3.1-8B,H200 SXM,8,65536,524288,1,1,1,1,8,ZeRO-3 + CPU AdamW offload,bf16,full,,37.5,GiB,
+litgpt x @y,gemma-7b lora,A10G,1,512,,1,1,1,,1,,bf16,,,OOM,GB,
+litgpt x @y,llama-3-8b lora,A10G,1,,,1,1,1,,1,,bf16,,,19.7,GB,
+litgpt x @y,llama-3-8b lora,A10G,1,512,,1,1,1,,1,,bf16,,12,,,
+END
+cases=$scratch/in/cases.csv
+cat >"$cases" <<'END'
+run_key,source_key,framework,algorithm,actor_model,critic_model,reward_model,reference_model,gpu,num_gpus,gpus_per_node,placement,train_backend,train_tp,train_pp,train_cp,zero_stage,train_precision,recompute,offload,lora_rank,packing,rollout_tp,max_prompt_tokens,mean_response_tokens,max_response_tokens,minibatch_samples,microbatch_samples,microbatch_tokens,outcome,value,unit,counts,notes
+A,RUNS,verl,grpo,Qwen2.5-7B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,3,bf16,full,optimizer+params,0,yes,2,512,,1024,256,,16384,fits,,,,
+B,RUNS,verl,grpo,Qwen2.5-7B,,rule,yes,H100-SXM5-80GB,8,8,split,fsdp,1,1,,3,bf16,full,none,0,yes,2,512,,1024,256,,16384,oom,,,,
+C,TRAINERS,prime-rl,sft,Qwen3-0.6B,,,no,H100-SXM5-80GB,1,1,,fsdp2,1,1,1,3,bf16,full,none,0,yes,,,,65536,2,1,,oom,,,,
+END
+
+rlhfsim validate memory "$steps" "$cases" --out "$scratch/out" --json
+expect_status 0
+expect_empty stderr
+# Rows: 3 peaks and a row without a measured value in overall; flags stand apart.
+expect_stdout '"overall": {"rows": 4, "compared": 2, "skipped": 2,'
+expect_stdout '"peak_bytes": {"rows": 3, "compared": 2, "skipped": 1,'
+expect_stdout '"fits": {"rows": 7, "compared": 5, "skipped": 2,'
+grep -q 'not stated: seq_len$' "$scratch/out/validation.csv" || fail "no field is named"
+grep -q '^RUNS,B,fits,0,,,,placement is split$' "$scratch/out/validation.csv" || fail "no reason"
+grep -q '^RUNS,A,fits,1,1,0,' "$scratch/out/validation.csv" || fail "a run that fits does not"
+grep -q '^litgpt,.*,fits,0,0,0,' "$scratch/out/validation.csv" || fail "no run out of memory"
+
+rlhfsim validate memory "$cases" --out "$scratch/out"
+expect_status 0
+expect_stdout "1: placement is split"
+
+echo "a,b" >"$scratch/in/other.csv"
+rlhfsim validate memory "$scratch/in/other.csv" --out "$scratch/none"
+expect_status 2
+expect_stderr "expected a column 'mem_gb' (training steps) or 'outcome' (memory cases)"
+expect_absent "$scratch/none/validation.csv"
+
+# ---- calibrate --------------------------------------------------------------------------------
+rlhfsim calibrate memory "$steps" "$cases" --out "$scratch/mine/memory.csv"
+expect_status 0
+expect_stdout "stas00/ml-engineering"
+expect_stdout "all peaks"
+expect_stdout "2: of a run with a rollout engine"
+grep -q ',2 printed peaks,.*,rlhfsim calibrate memory steps.csv cases.csv,' "$scratch/mine/memory.csv" ||
+    fail "no command"
+rlhfsim validate memory "$steps" --catalog "$scratch/mine" --out "$scratch/out"
+expect_status 0
+rlhfsim calibrate memory "$cases" --out "$scratch/none/memory.csv"
+expect_status 2
+expect_stderr "no peak to fit to in the files"
+
+finish
