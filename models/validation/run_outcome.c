@@ -95,8 +95,9 @@ static enum rlhfsim_status forecast_scenario(const struct rlhfsim_scenario *scen
 
 /* ---- a trainer alone ------------------------------------------------------------------------- */
 
-static enum rlhfsim_status forecast_trainer(const struct training_row *row,
+static enum rlhfsim_status forecast_trainer(const struct run_case *run,
                                             struct run_outcome *outcome) {
+    const struct training_row *row = run->trainer;
     const struct training_plan *plan = &row->plan;
     double gpus = hardware_cluster_gpus(&row->cluster), step_s = training_forecast_s(row);
     double sequences = row->microbatch_sequences, tokens = sequences * row->sequence_tokens;
@@ -117,7 +118,7 @@ static enum rlhfsim_status forecast_trainer(const struct training_row *row,
         .response_tokens = tokens * passes,
         .training_flops = flops * passes,
         .training_gpu_s = step_s * gpus,
-        .peak_bytes = (double)NAN,
+        .peak_bytes = run->peak_bytes,
         .host_bytes = (double)NAN,
     };
     return RLHFSIM_OK;
@@ -127,7 +128,7 @@ enum rlhfsim_status run_forecast(const struct run_case *run,
                                  struct rlhfsim_diagnostics *diagnostics,
                                  struct run_outcome *outcome) {
     if (run->trainer != NULL)
-        return forecast_trainer(run->trainer, outcome);
+        return forecast_trainer(run, outcome);
     return forecast_scenario(run->scenario, diagnostics, outcome);
 }
 
@@ -276,7 +277,7 @@ static const struct {
     {"tokens_per_s", tokens_per_s, ""},
     {"tokens_per_s_per_gpu", tokens_per_s_per_gpu, ""},
     {"mfu", mfu, ""},
-    {"peak_memory_gb", peak_memory_gb, "validate memory has the peaks of trainers alone"},
+    {"peak_memory_gb", peak_memory_gb, "the memory of the trainer is not known"},
     {"host_memory_gb", host_memory_gb, "a trainer alone has no host memory in its plan"},
     {"hours_total", hours_total, "the steps done in those hours are not stated"},
 };

@@ -2,6 +2,7 @@
 #include "models/validation/run_table.h"
 
 #include "models/base/text.h"
+#include "models/validation/memory_rows.h"
 #include "models/validation/training_forecast.h"
 
 #include <math.h>
@@ -183,6 +184,20 @@ static void take_attention(const struct reading *reading, enum training_attentio
                                                   training_attention_name(attention));
 }
 
+/* As validate memory has it; NAN where the row does not say enough. */
+static double trainer_peak(const struct reading *reading, const struct run_case *run,
+                           const struct training_cells *cells) {
+    struct training_row row = {
+        .lora_rank = (int64_t)fmax(0.0, run_case_number(run, "lora_rank")),
+        .whole_logits = strcmp(run_case_cell(run, "algorithm"), "sft") == 0};
+    struct memory_forecast forecast;
+    memory_row_read(reading->catalog, cells, &row);
+    if (row.reason[0] != '\0')
+        return (double)NAN;
+    memory_row_forecast(reading->catalog, &row, &forecast);
+    return forecast.counted_bytes;
+}
+
 static enum rlhfsim_status make_trainer(struct reading *reading, struct run_case *run) {
     struct training_row *row = base_arena_allocate(&reading->table->arena, sizeof *row);
     double rank = run_case_number(run, "lora_rank");
@@ -203,6 +218,7 @@ static enum rlhfsim_status make_trainer(struct reading *reading, struct run_case
         row->plan.lora_rank = (int64_t)rank;
     training_forecast_software(reading->catalog, row);
     take_framework(reading, run, row);
+    run->peak_bytes = trainer_peak(reading, run, &cells);
     run->trainer = row;
     return RLHFSIM_OK;
 }

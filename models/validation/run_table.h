@@ -30,6 +30,7 @@ struct run_case {
     struct run_settings settings;      /* of a whole run */
     struct rlhfsim_scenario *scenario; /* NULL: none */
     struct training_row *trainer;      /* NULL: no trainer alone */
+    double peak_bytes;  /* of a trainer alone, as its source counts; NAN: not known */
     bool exact;         /* no length was assumed: the run can tell coefficients */
     const char *reason; /* why it cannot be forecast; NULL where it can */
 };

@@ -8,12 +8,26 @@
 #include "models/validation/run_outcome.h"
 
 #include "models/results/output.h"
+#include "models/validation/sync_rows.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct sync {
+    struct sync *next;
+    const char *name;    /* begins with the run's */
+    const char *skipped; /* the reason; NULL: there is a forecast */
+    const char *provenance;
+    double seconds;
+};
+
+struct comparing {
+    struct validation_run *run;
+    struct sync *syncs; /* of the runs that are one weight sync */
+};
 
 /* ---- comparisons ----------------------------------------------------------------------------- */
 
@@ -47,6 +61,38 @@ static double weight_of(const struct run_case *published) {
     return count == 0 ? 1.0 : 1.0 / (double)count;
 }
 
+/* Weight syncs are read by sync_rows.c, which cuts long names. */
+#define SYNC_NAME_SIZE 60
+
+static const struct sync *find_sync(const struct comparing *comparing,
+                                    const struct run_case *published) {
+    size_t length = strlen(published->name);
+    size_t compared = length < SYNC_NAME_SIZE ? length : SYNC_NAME_SIZE;
+    const struct sync *sync = comparing->syncs;
+    while (sync != NULL && (strncmp(sync->name, published->name, compared) != 0 ||
+                            sync->name[compared] != ' '))
+        sync = sync->next;
+    return sync;
+}
+
+static enum rlhfsim_status add_sync(const struct comparing *comparing,
+                                    const struct run_case *published, const struct sync *sync,
+                                    struct validation_case *added) {
+    enum rlhfsim_status status = RLHFSIM_OK;
+    for (const struct run_figure *figure = published->figures;
+         figure != NULL && status == RLHFSIM_OK; figure = figure->next) {
+        bool timed = strcmp(figure->metric, "weight_sync_s") == 0;
+        added->metric = metric_of(comparing->run, figure->metric);
+        added->measured = figure->value;
+        added->forecast = sync->seconds;
+        added->provenance = sync->provenance;
+        added->skipped = timed ? sync->skipped : "a weight sync alone has its time only";
+        if (added->metric == NULL || !validation_add(comparing->run->validation, added))
+            status = RLHFSIM_NO_MEMORY;
+    }
+    return status;
+}
+
 static enum rlhfsim_status add_figure(struct validation_run *run, const struct run_case *published,
                                       const struct run_figure *figure,
                                       const struct run_outcome *outcome,
@@ -67,8 +113,13 @@ static enum rlhfsim_status add_figure(struct validation_run *run, const struct r
     return validation_add(run->validation, added) ? RLHFSIM_OK : RLHFSIM_NO_MEMORY;
 }
 
-static enum rlhfsim_status add_run(struct validation_run *run, const struct run_case *published) {
+static enum rlhfsim_status add_run(const struct comparing *comparing,
+                                   const struct run_case *published) {
+    struct validation_run *run = comparing->run;
     struct run_outcome outcome = {0};
+    const struct sync *sync = strcmp(run_case_cell(published, "algorithm"), "weight_sync") == 0
+                                  ? find_sync(comparing, published)
+                                  : NULL;
     struct validation_case added = {.source = keep(run, published->source),
                                     .name = keep(run, published->name),
                                     .provenance = provenance_of(run, published),
@@ -80,6 +131,8 @@ static enum rlhfsim_status add_run(struct validation_run *run, const struct run_
         added.skipped = "no measured value";
         return validation_add(run->validation, &added) ? RLHFSIM_OK : RLHFSIM_NO_MEMORY;
     }
+    if (sync != NULL)
+        return add_sync(comparing, published, sync, &added);
     if (published->reason == NULL)
         status = run_forecast(published, run->diagnostics, &outcome);
     for (const struct run_figure *figure = published->figures;
@@ -132,14 +185,39 @@ static int write_scenarios(const struct run_table *table, const char *directory)
 
 /* ---- the kind -------------------------------------------------------------------------------- */
 
+static bool keep_sync(void *subject, const struct sync_row *row) {
+    struct comparing *comparing = subject;
+    struct sync *sync = base_arena_allocate(&comparing->run->validation->arena, sizeof *sync);
+    if (sync == NULL)
+        return false;
+    *sync = (struct sync){.next = comparing->syncs, .name = row->name, .skipped = row->skipped};
+    if (row->skipped == NULL) {
+        sync->seconds = sync_row_seconds(row, &row->row->cost);
+        sync->provenance = catalog_provenance(comparing->run->catalog, CATALOG_WEIGHT_SYNCS,
+                                              row->row->name);
+    }
+    comparing->syncs = sync;
+    return true;
+}
+
+static enum rlhfsim_status read_syncs(struct comparing *comparing, const char *directory) {
+    char path[4096];
+    int length = snprintf(path, sizeof path, "%s/figures.csv", directory);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return RLHFSIM_OK; /* run_table_read says so */
+    return sync_rows_read(comparing->run, path, keep_sync, comparing);
+}
+
 static enum rlhfsim_status read_directory(struct validation_run *run, const char *path) {
     struct run_table table;
+    struct comparing comparing = {run, NULL};
     enum rlhfsim_status status = run_table_read(run->catalog, path, run->diagnostics, &table);
     if (status != RLHFSIM_OK)
         return status;
+    status = read_syncs(&comparing, path);
     for (const struct run_case *published = table.cases;
          published != NULL && status == RLHFSIM_OK; published = published->next)
-        status = add_run(run, published);
+        status = add_run(&comparing, published);
     int error = status == RLHFSIM_OK && run->scenario_directory != NULL
                     ? write_scenarios(&table, run->scenario_directory)
                     : 0;
