@@ -16,11 +16,19 @@ static struct catalog *catalog;
 static struct rlhfsim_diagnostics *diagnostics;
 static struct run_table table;
 
+/* Large runs say nothing more here and take longer. */
+static void leave_out_large_runs(void) {
+    for (struct run_case *run = table.cases; run != NULL; run = run->next)
+        if (strncmp(run->source, "NEMO-PERF", 9) == 0 || strcmp(run->source, "EASYR1") == 0)
+            run->reason = "large";
+}
+
 static void setup(void) {
     catalog = catalog_new();
     diagnostics = rlhfsim_diagnostics_new();
     ck_assert_int_eq(catalog_load(catalog, "scenarios/catalog", true, diagnostics), RLHFSIM_OK);
     ck_assert_int_eq(run_table_read(catalog, ANCHORS, diagnostics, &table), RLHFSIM_OK);
+    leave_out_large_runs();
 }
 
 static void teardown(void) {
