@@ -5,6 +5,7 @@
 #include "diagnose.h"
 #include "options.h"
 #include "page.h"
+#include "plot.h"
 #include "spelling.h"
 #include "text.h"
 
@@ -189,6 +190,8 @@ static int execute(const struct validate *validate) {
                                         &options, diagnostics, &validation);
     if (status == RLHFSIM_OK)
         status = rlhfsim_validation_write(validation, validate->out, diagnostics);
+    if (status == RLHFSIM_OK && strcmp(validate->kind, "runs") == 0)
+        (void)plot_validation(validate->out); /* a machine without gnuplot has no picture */
     if (status == RLHFSIM_OK)
         status = print(validate, validation);
     if (status != RLHFSIM_OK)
