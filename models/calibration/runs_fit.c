@@ -12,14 +12,14 @@
 
 #define VERL "verl verl-megatron"
 #define OLD_VERL "verl-0.3 verl-0.3-megatron"
-#define NEMO "nemo-rl nemo-rl-dtensor"
+#define NEMO "nemo-rl nemo-rl-0.3 nemo-rl-dtensor"
 #define FSDP "verl verl-0.3 nemo-rl-dtensor"
-#define MEGATRON "nemo-rl verl-megatron verl-0.3-megatron"
+#define MEGATRON "nemo-rl nemo-rl-0.3 verl-megatron verl-0.3-megatron"
 #define OTHERS "openrlhf trl deepspeed-chat"
 
 static const struct runs_coefficient coefficients[] = {
     {FRAMEWORK_MATMUL_SHARE, FSDP, OTHERS, 1.5},
-    {FRAMEWORK_MATMUL_SHARE, "nemo-rl", "", 1.5},
+    {FRAMEWORK_MATMUL_SHARE, "nemo-rl nemo-rl-0.3", "", 1.5},
     {FRAMEWORK_MATMUL_SHARE, "verl-megatron verl-0.3-megatron", "", 1.5},
     {FRAMEWORK_MATMUL_SHARE, "prime-rl", "", 1.5},
     {FRAMEWORK_MICROBATCH_HOST_MS, VERL " " OLD_VERL, OTHERS, 500.0},

@@ -162,8 +162,9 @@ static const char *framework_of(const struct reading *reading) {
     if (is(reading, "framework", "verl") || is(reading, "framework", "easyr1"))
         return is_old(reading) ? (megatron ? "verl-0.3-megatron" : "verl-0.3")
                                : (megatron ? "verl-megatron" : "verl");
+    bool first = strncmp(cell(reading, "framework_version"), "v0.3", 4) == 0;
     if (is(reading, "framework", "nemo-rl"))
-        return dtensor ? "nemo-rl-dtensor" : "nemo-rl";
+        return dtensor ? "nemo-rl-dtensor" : first ? "nemo-rl-0.3" : "nemo-rl";
     return cell(reading, "framework");
 }
 
