@@ -14,7 +14,7 @@
 #include "sim/flow.h"
 
 #include "sim/contract.h"
-#include "sim/flow_internal.h"
+#include "sim/flow_solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -90,17 +90,14 @@ double sim_link_load(const struct sim *sim, sim_link_id id) {
     return link_at(sim, id)->load;
 }
 
-void sim_link_settle(struct sim *sim, struct sim_link *link) {
-    link->carried += link->load * sim_time_to_s(sim->now - link->since);
-    link->since = sim->now;
-}
-
 double sim_link_carried(const struct sim *sim, sim_link_id id) {
     const struct sim_link *link = link_at(sim, id);
     return link->carried + link->load * sim_time_to_s(sim->now - link->since);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
+
+static sim_event_func end_flows;
 
 static void schedule_end(struct sim *sim) {
     struct sim_flows *flows = &sim->flows;
@@ -112,7 +109,7 @@ static void schedule_end(struct sim *sim) {
         return;
     }
     if (!sim_move(sim, flows->end_event, first) &&
-        sim_schedule(sim, first, SIM_PHASE_COMPLETION, sim_flows_end, NULL, 0, &flows->end_event) !=
+        sim_schedule(sim, first, SIM_PHASE_COMPLETION, end_flows, NULL, 0, &flows->end_event) !=
             SIM_OK)
         sim_fail(sim, SIM_NO_MEMORY);
 }
@@ -199,17 +196,6 @@ static bool is_private(const struct sim *sim, struct sim_flow *flow) {
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */
-
-void sim_flow_settle(struct sim *sim, struct sim_flow *flow) {
-    flow->remaining -= flow->rate * sim_time_to_s(sim->now - flow->since);
-    flow->since = sim->now;
-}
-
-void sim_flow_foresee(struct sim *sim, struct sim_flow *flow) {
-    double ns = flow->remaining > 0.0 ? ceil(flow->remaining / flow->rate * SIM_NS_PER_S) : 0.0;
-    CONTRACT(ns < (double)(SIM_TIME_MAX - sim->now), "a flow that takes longer than time lasts");
-    sim->flows.ends[flow->place] = sim->now + (sim_time)ns;
-}
 
 static void run_alone(struct sim *sim, struct sim_flow *flow) {
     const struct sim_hop *hops = sim_flow_hops(flow);
@@ -368,7 +354,7 @@ static uint32_t collect_ended(struct sim *sim) {
     return ended;
 }
 
-void sim_flows_end(struct sim *sim, void *subject, uint64_t argument) {
+static void end_flows(struct sim *sim, void *subject, uint64_t argument) {
     (void)subject;
     (void)argument;
     uint32_t ended = collect_ended(sim);

@@ -16,8 +16,8 @@
  * so on. Below about one flow a host that is a handful, above it nearly everything.
  */
 
+#include "sim/flow_solve.h"
 #include "sim/contract.h"
-#include "sim/flow_internal.h"
 
 #include <math.h>
 #include <string.h>

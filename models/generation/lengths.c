@@ -161,19 +161,7 @@ double generation_lengths_longest(const struct generation_lengths *lengths) {
                                                       : fmin(longest, lengths->limit);
 }
 
-/* ---- stretching --------------------------------------------------------------------------- */
-
 double generation_lengths_stated_mean(const struct generation_lengths *lengths) {
     return lengths->uncut ? generation_length_moment(lengths, 0.0, 1)
                           : generation_lengths_mean(lengths);
-}
-
-bool generation_lengths_stretch(const struct generation_lengths *lengths, double mean,
-                                struct generation_lengths *stretched) {
-    double c = lengths->uncut ? 0.0 : lengths->cap_share;
-    double of_law = c == 0.0 ? mean : (mean - c * lengths->limit) / (1.0 - c);
-    *stretched = *lengths;
-    stretched->scale =
-        generation_length_scale(lengths, lengths->uncut ? 0.0 : lengths->limit, of_law);
-    return isfinite(stretched->scale);
 }

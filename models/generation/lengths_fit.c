@@ -383,3 +383,15 @@ bool generation_lengths_fit(const struct generation_length_moments *moments,
     lengths->cap_share = moments->cap_share;
     return true;
 }
+
+/* ---- stretching --------------------------------------------------------------------------- */
+
+bool generation_lengths_stretch(const struct generation_lengths *lengths, double mean,
+                                struct generation_lengths *stretched) {
+    double c = lengths->uncut ? 0.0 : lengths->cap_share;
+    double of_law = c == 0.0 ? mean : (mean - c * lengths->limit) / (1.0 - c);
+    *stretched = *lengths;
+    stretched->scale =
+        generation_length_scale(lengths, lengths->uncut ? 0.0 : lengths->limit, of_law);
+    return isfinite(stretched->scale);
+}

@@ -6,7 +6,16 @@
  * The algorithms of collectives as a const table: for whom each is there, and what it costs.
  */
 
-#include "models/network/collective.h"
+#include "models/network/group.h"
+
+enum network_algorithm {
+    NETWORK_RING,
+    NETWORK_TREE,
+    NETWORK_SWITCH, /* NVLS */
+    NETWORK_PAIRWISE,
+    NETWORK_DIRECT, /* small all-reduces of inference engines */
+    NETWORK_ALGORITHM_COUNT
+};
 
 /* A group on its links, worked out once. */
 struct network_lane {

@@ -22,27 +22,9 @@
  * Left out: contention with other traffic (topology.h), protocols below the chunk.
  */
 
-#include "models/hardware/cluster.h"
+#include "models/network/algorithm.h"
 
 #include <stdbool.h>
-
-enum network_collective {
-    NETWORK_ALL_REDUCE,
-    NETWORK_ALL_GATHER,
-    NETWORK_REDUCE_SCATTER,
-    NETWORK_ALL_TO_ALL,
-    NETWORK_BROADCAST,
-    NETWORK_GATHER,    /* everything to one member */
-    NETWORK_SEND_RECV, /* one member to another: the group is the two of them */
-    NETWORK_COLLECTIVE_COUNT
-};
-
-/* Who takes part: `ranks` GPUs, `ranks_per_node` of them in each NVLink domain they touch. */
-struct network_group {
-    int ranks;
-    int ranks_per_node;
-    double ring_share, exchange_share; /* of the NICs, that the topology leaves; 0 is 1 */
-};
 
 /* How it is called. All 0 is a call from a CUDA graph or behind other kernels, left to the
  * library's choice of algorithm. */
@@ -55,15 +37,6 @@ struct network_call {
     double skew;         /* all-to-all: bytes of the busiest pair of GPUs / the mean; 0: even */
 };
 
-enum network_algorithm {
-    NETWORK_RING,
-    NETWORK_TREE,
-    NETWORK_SWITCH, /* NVLS */
-    NETWORK_PAIRWISE,
-    NETWORK_DIRECT, /* small all-reduces of inference engines */
-    NETWORK_ALGORITHM_COUNT
-};
-
 struct network_estimate {
     enum network_algorithm algorithm;
     double seconds;     /* the sum of all */
@@ -73,15 +46,6 @@ struct network_estimate {
     double uncertainty; /* 9 of 10 measured calls of this kind were within seconds x (1 +- this); 0
                            where the fabric has none */
 };
-
-/* GPUs in use of one NVLink domain. */
-int network_domain_gpus(const struct hardware_cluster *cluster);
-
-/* A group of `ranks` (at least 1) whose members are `stride` GPU numbers apart from GPU 0 on, GPUs
- * packed domain by domain. Where domains hold unequal numbers of members, the fewest count: that
- * domain's NICs are the slowest link. */
-struct network_group network_group_strided(const struct hardware_cluster *cluster, int ranks,
-                                           int stride);
 
 /* Bytes/s of the slowest link of the group's ring, efficiencies included; 0 where domains have no
  * network between them. */
@@ -97,8 +61,5 @@ struct network_estimate network_collective_estimate(const struct hardware_cluste
 /* The seconds of that. */
 double network_collective_s(const struct hardware_cluster *cluster, enum network_collective kind,
                             struct network_group group, double bytes);
-
-/* Bytes that nccl-tests' bus bandwidth counts: bytes x this = bus bandwidth x seconds. */
-double network_bus_factor(enum network_collective kind, int ranks);
 
 #endif

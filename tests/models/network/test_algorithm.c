@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The algorithms beside the ring, the choice among them, domains of several nodes, and ways of
  * calling: by hand, against brute force, and on the catalog. */
-#include "models/network/algorithm.h"
+#include "models/network/collective.h"
 #include "models/scenario/catalog.h"
 #include "tests/testing.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SIM_FLOW_INTERNAL_H
-#define SIM_FLOW_INTERNAL_H
+#ifndef SIM_FLOW_STATE_H
+#define SIM_FLOW_STATE_H
 
-/* Flows and links as flow.c and flow_solve.c share them. */
+/* What flows and links consist of, and bringing them up to the present. */
 
 #include "sim/flow.h"
 #include "sim/internal.h"
@@ -72,16 +72,5 @@ void sim_link_settle(struct sim *sim, struct sim_link *link);
 
 /* When the flow will have ended at its present rate. */
 void sim_flow_foresee(struct sim *sim, struct sim_flow *flow);
-
-/* Rates of all flows that are joined to a changed link. Fails the simulation without memory. */
-void sim_flows_solve(struct sim *sim);
-
-/* The rate of a flow that has its links to itself. */
-double sim_flow_private_rate(const struct sim *sim, struct sim_flow *flow);
-
-/* The event of the next end. */
-void sim_flows_end(struct sim *sim, void *subject, uint64_t argument);
-
-void sim_flows_free_solver(struct sim *sim);
 
 #endif
