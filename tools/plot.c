@@ -58,8 +58,7 @@ static const char bands[] = "plot x with lines linecolor 'black' title 'equal', 
 static void put_points(FILE *gnuplot, const char *directory, const char *condition,
                        const char *style) {
     put_path(gnuplot, directory, "validation.csv");
-    fprintf(gnuplot, " every ::1 using (%s ? $4 : NaN):5 with points %s",
-            condition, style);
+    fprintf(gnuplot, " every ::1 using (%s ? $4 : NaN):5 with points %s", condition, style);
 }
 
 static void put_script(FILE *gnuplot, const char *directory) {

@@ -81,8 +81,8 @@ static enum rlhfsim_status leave_out(struct work *work, struct group *group, dou
 
 static bool add_line(struct work *work, const struct group *group) {
     struct rlhfsim_calibration_line line = {
-        .subject = base_arena_text(&work->run->calibration->arena, group->source,
-                                   strlen(group->source)),
+        .subject =
+            base_arena_text(&work->run->calibration->arena, group->source, strlen(group->source)),
         .points = group->points,
         .median_error = group->median,
         .p90_error = group->p90,
@@ -97,8 +97,8 @@ static enum rlhfsim_status add_lines(struct work *work) {
     enum rlhfsim_status status = left_out == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     all.points = errors_of(work, NULL, &all.median, &all.p90);
     for (size_t i = 0; i < work->group_count; i++)
-        work->groups[i].points = errors_of(work, work->groups[i].source, &work->groups[i].median,
-                                           &work->groups[i].p90);
+        work->groups[i].points =
+            errors_of(work, work->groups[i].source, &work->groups[i].median, &work->groups[i].p90);
     for (size_t i = 0; i < work->group_count && status == RLHFSIM_OK; i++) {
         status = leave_out(work, &work->groups[i], left_out);
         if (status == RLHFSIM_OK && !add_line(work, &work->groups[i]))
@@ -128,8 +128,7 @@ static bool names(const char *list, const char *word) {
 static size_t coefficient_of(const char *preset, size_t column) {
     for (size_t i = 0; i < runs_coefficient_count(); i++) {
         const struct runs_coefficient *c = runs_coefficient_at(i);
-        if ((size_t)c->column == column &&
-            (names(c->presets, preset) || names(c->inherit, preset)))
+        if ((size_t)c->column == column && (names(c->presets, preset) || names(c->inherit, preset)))
             return i;
     }
     return RUNS_COEFFICIENTS;
@@ -170,8 +169,8 @@ static void put_file(struct work *work) {
     for (size_t i = 0; i < columns; i++)
         fprintf(work->run->text, "%s%s", i == 0 ? "" : ",", column[i].name);
     fputc('\n', work->run->text);
-    for (size_t i = 0;
-         (name = catalog_name_at(work->run->catalog, CATALOG_FRAMEWORKS, i)) != NULL; i++)
+    for (size_t i = 0; (name = catalog_name_at(work->run->catalog, CATALOG_FRAMEWORKS, i)) != NULL;
+         i++)
         put_row(work, name, columns);
 }
 
@@ -184,8 +183,7 @@ static enum rlhfsim_status count_skips(struct work *work, const struct run_table
             reason = "lengths or GPU are assumed";
         if (reason == NULL)
             continue;
-        const char *kept =
-            base_arena_text(&work->run->calibration->arena, reason, strlen(reason));
+        const char *kept = base_arena_text(&work->run->calibration->arena, reason, strlen(reason));
         if (kept == NULL || !calibration_count_skip(work->run->calibration, kept))
             return RLHFSIM_NO_MEMORY;
     }

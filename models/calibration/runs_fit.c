@@ -72,12 +72,12 @@ struct memory {
 struct runs_case {
     const struct run_case *run;
     struct rlhfsim_diagnostics *diagnostics;
-    struct training_software *software;   /* of its scenario or trainer */
-    struct catalog_framework *framework;  /* NULL of a trainer alone */
+    struct training_software *software;    /* of its scenario or trainer */
+    struct catalog_framework *framework;   /* NULL of a trainer alone */
     double product_share, attention_share; /* what training.csv says: matmul_share comes on top */
     double iteration_host_s, sequence_host_s; /* of the engine as it serves */
-    bool used[RUNS_COEFFICIENTS];         /* coefficients of its preset */
-    struct memory memories[REMEMBERED];   /* outcomes of the latest values */
+    bool used[RUNS_COEFFICIENTS];             /* coefficients of its preset */
+    struct memory memories[REMEMBERED];       /* outcomes of the latest values */
     size_t next;
 };
 
@@ -179,8 +179,7 @@ static bool tells(const struct run_case *run, const struct run_figure *figure) {
 
 /* The preset whose row a run has. */
 static const char *preset_of(const struct run_case *run) {
-    return run->scenario != NULL ? run->scenario->framework.name
-                                 : run_case_cell(run, "framework");
+    return run->scenario != NULL ? run->scenario->framework.name : run_case_cell(run, "framework");
 }
 
 static void take_engine(const struct catalog *catalog, struct runs_case *c) {
@@ -195,11 +194,11 @@ static void make_case(const struct catalog *catalog, const struct run_case *run,
                       struct rlhfsim_diagnostics *diagnostics, struct runs_case *c) {
     const struct catalog_framework *own = catalog_framework(catalog, preset_of(run));
     bool whole = run->scenario != NULL;
-    *c = (struct runs_case){
-        .run = run,
-        .diagnostics = diagnostics,
-        .software = whole ? &run->scenario->framework.training : &run->trainer->plan.software,
-        .framework = whole ? &run->scenario->framework : NULL};
+    *c = (struct runs_case){.run = run,
+                            .diagnostics = diagnostics,
+                            .software = whole ? &run->scenario->framework.training
+                                              : &run->trainer->plan.software,
+                            .framework = whole ? &run->scenario->framework : NULL};
     double share = own == NULL ? 1.0 : own->training.matmul_share;
     c->product_share = c->software->matmul_share / share;
     c->attention_share = c->software->attention_share / share;

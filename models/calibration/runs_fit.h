@@ -6,8 +6,8 @@
  * What RLHF frameworks add to the physics, fitted to whole runs that others measured: columns of
  * frameworks.csv, each one number for one or more presets (runs_fit.c has the table; no run, model
  * or GPU has one of its own). The residual of a figure is the logarithm of forecast over measured;
- * each run counts as one, however many figures it has; the loss is robust (runs_solve.c). Only runs whose
- * lengths and GPU are known count, and of these only times.
+ * each run counts as one, however many figures it has; the loss is robust (runs_solve.c). Only runs
+ * whose lengths and GPU are known count, and of these only times.
  */
 
 #include "models/scenario/columns.h"
@@ -15,9 +15,9 @@
 
 struct runs_coefficient {
     enum framework_column column;
-    const char *presets;  /* whose runs tell it and that take it, with spaces between */
-    const char *inherit;  /* presets that take it though no run of theirs speaks of it */
-    double high;          /* it is searched between 0 and this */
+    const char *presets; /* whose runs tell it and that take it, with spaces between */
+    const char *inherit; /* presets that take it though no run of theirs speaks of it */
+    double high;         /* it is searched between 0 and this */
 };
 
 #define RUNS_COEFFICIENTS 20
@@ -42,7 +42,7 @@ struct runs_fit {
     struct runs_point *points;
     size_t point_count;
     double values[RUNS_COEFFICIENTS], starts[RUNS_COEFFICIENTS];
-    double *slopes; /* of each point's residual, by coefficient, to its logarithm */
+    double *slopes;       /* of each point's residual, by coefficient, to its logarithm */
     const char *left_out; /* a source whose runs do not count; NULL: all do */
     enum rlhfsim_status status;
 };

@@ -116,9 +116,9 @@ static bool find_step(const struct runs_fit *fit, double damping, struct normal 
         *gsl_vector_ptr(normal->right, c) -= PRIOR / SCALE * prior_of(fit, c);
     }
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    bool good = gsl_linalg_cholesky_decomp1(normal->matrix) == GSL_SUCCESS &&
-                gsl_linalg_cholesky_solve(normal->matrix, normal->right, normal->step) ==
-                    GSL_SUCCESS;
+    bool good =
+        gsl_linalg_cholesky_decomp1(normal->matrix) == GSL_SUCCESS &&
+        gsl_linalg_cholesky_solve(normal->matrix, normal->right, normal->step) == GSL_SUCCESS;
     (void)gsl_set_error_handler(handler);
     return good;
 }
@@ -162,8 +162,7 @@ static enum rlhfsim_status improve(struct runs_fit *fit, struct normal *normal, 
 enum rlhfsim_status runs_fit_solve(struct runs_fit *fit, int steps) {
     struct normal normal;
     double damping = 0.01, most = 1.0;
-    enum rlhfsim_status status =
-        normal_make(&normal) ? runs_fit_residuals(fit) : RLHFSIM_NO_MEMORY;
+    enum rlhfsim_status status = normal_make(&normal) ? runs_fit_residuals(fit) : RLHFSIM_NO_MEMORY;
     for (int step = 0; step < steps && most > STILL && status == RLHFSIM_OK; step++) {
         status = differentiate(fit);
         if (status == RLHFSIM_OK)
@@ -188,8 +187,7 @@ static void extrapolate(struct runs_fit *fit, const double *moved) {
 enum rlhfsim_status runs_fit_leave_out(struct runs_fit *fit, const char *source) {
     struct normal normal;
     double moved[RUNS_COEFFICIENTS], most = 1.0;
-    enum rlhfsim_status status =
-        normal_make(&normal) ? runs_fit_residuals(fit) : RLHFSIM_NO_MEMORY;
+    enum rlhfsim_status status = normal_make(&normal) ? runs_fit_residuals(fit) : RLHFSIM_NO_MEMORY;
     fit->left_out = source;
     for (int step = 0; step < REFIT_STEPS && most > STILL && status == RLHFSIM_OK; step++) {
         most = find_step(fit, 0.1, &normal) ? take_step(fit, &normal, moved) : 0.0;

@@ -41,8 +41,8 @@ static const char *neighbours(int64_t wrong, int64_t whole, int64_t step, char *
 static void check_rollout_tp(struct scenario_draft *draft) {
     const struct hardware_cluster *cluster = &draft->scenario->cluster;
     int tp = draft->scenario->rollout.tp, gpus = hardware_cluster_gpus(cluster);
-    bool whole_nodes = draft->cluster_known && divides(cluster->gpus_per_node, tp) &&
-                       divides(tp, gpus);
+    bool whole_nodes =
+        draft->cluster_known && divides(cluster->gpus_per_node, tp) && divides(tp, gpus);
     if (draft->cluster_known && !divides(tp, cluster->gpus_per_node) && !whole_nodes)
         scenario_blame(draft, KEY_ROLLOUT_TP,
                        "rollout.tp is %d, expected a divisor of the %d GPUs of a node, or as many "

@@ -157,8 +157,7 @@ static bool measure(const struct rlhfsim_validation *validation, const struct se
         if (c->skipped != NULL)
             continue;
         double weight = selection->metric == NULL && c->weight > 0.0 ? c->weight : 1.0;
-        workspace.values[compared] =
-            (struct validation_weighted){validation_error(c), weight};
+        workspace.values[compared] = (struct validation_weighted){validation_error(c), weight};
         workspace.ranked[compared++].compared = c;
     }
     if (made) {

@@ -21,19 +21,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const columns[] = {
-    "run_key",           "source_key",         "framework",         "framework_version",
-    "algorithm",         "actor_model",        "critic_model",      "reward_model",
-    "reference_model",   "gpu",                "num_gpus",          "gpus_per_node",
-    "placement",         "staleness_steps",    "train_gpus",        "rollout_gpus",
-    "train_backend",     "train_tp",           "train_pp",          "train_vpp",
-    "train_cp",          "train_ep",           "zero_stage",        "train_precision",
-    "recompute",         "offload",            "lora_rank",         "packing",
-    "rollout_backend",   "rollout_tp",         "rollout_pp",        "rollout_ep",
-    "rollout_precision", "prompts_per_step",   "samples_per_prompt", "mean_prompt_tokens",
-    "max_prompt_tokens", "mean_response_tokens", "max_response_tokens", "fixed_length",
-    "minibatch_samples", "microbatch_samples", "microbatch_tokens", "ppo_epochs",
-    "notes"};
+static const char *const columns[] = {"run_key",
+                                      "source_key",
+                                      "framework",
+                                      "framework_version",
+                                      "algorithm",
+                                      "actor_model",
+                                      "critic_model",
+                                      "reward_model",
+                                      "reference_model",
+                                      "gpu",
+                                      "num_gpus",
+                                      "gpus_per_node",
+                                      "placement",
+                                      "staleness_steps",
+                                      "train_gpus",
+                                      "rollout_gpus",
+                                      "train_backend",
+                                      "train_tp",
+                                      "train_pp",
+                                      "train_vpp",
+                                      "train_cp",
+                                      "train_ep",
+                                      "zero_stage",
+                                      "train_precision",
+                                      "recompute",
+                                      "offload",
+                                      "lora_rank",
+                                      "packing",
+                                      "rollout_backend",
+                                      "rollout_tp",
+                                      "rollout_pp",
+                                      "rollout_ep",
+                                      "rollout_precision",
+                                      "prompts_per_step",
+                                      "samples_per_prompt",
+                                      "mean_prompt_tokens",
+                                      "max_prompt_tokens",
+                                      "mean_response_tokens",
+                                      "max_response_tokens",
+                                      "fixed_length",
+                                      "minibatch_samples",
+                                      "microbatch_samples",
+                                      "microbatch_tokens",
+                                      "ppo_epochs",
+                                      "notes"};
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
@@ -107,7 +139,8 @@ static const struct llm_architecture *actor(const struct filling *filling) {
     return catalog_model(filling->catalog, cell(filling, "actor_model"));
 }
 
-/* ---- rules: the text of the cell, NULL where the rule does not apply --------------------------- */
+/* ---- rules: the text of the cell, NULL where the rule does not apply ---------------------------
+ */
 
 /* The kind whose peak lies nearest to the one that the MFU was worked out with: 6 FLOPs a
  * parameter and token, which is what frameworks count but for attention. */
@@ -119,12 +152,15 @@ static const char *gpu_of_mfu(const struct filling *filling) {
     const char *nearest = NULL;
     double gap = 0.3; /* in log: none is that near */
     double length = number(filling, "mean_prompt_tokens") + number(filling, "mean_response_tokens");
-    double flops = model == NULL ? 0.0 : 6.0 * (double)llm_active_parameters(model, LLM_HEAD_VOCABULARY) * length;
-    double peak = flops * samples(filling) /
-                  (printed->update_s * number(filling, "num_gpus") * printed->mfu);
+    double flops = model == NULL
+                       ? 0.0
+                       : 6.0 * (double)llm_active_parameters(model, LLM_HEAD_VOCABULARY) * length;
+    double peak =
+        flops * samples(filling) / (printed->update_s * number(filling, "num_gpus") * printed->mfu);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct hardware_gpu *gpu = catalog_gpu(filling->catalog, kinds[i]);
-        double away = gpu == NULL ? (double)INFINITY : fabs(log(gpu->peak_flops_per_s[HARDWARE_BF16] / peak));
+        double away =
+            gpu == NULL ? (double)INFINITY : fabs(log(gpu->peak_flops_per_s[HARDWARE_BF16] / peak));
         if (!(away < gap))
             continue;
         gap = away;
@@ -185,8 +221,8 @@ static const char *one(const struct filling *filling) {
  * stated. */
 static const char *packing(const struct filling *filling) {
     const char *version = cell(filling, "framework_version");
-    bool old = is(filling, "framework", "verl") &&
-               (strncmp(version, "2024", 4) == 0 || *version == '\0');
+    bool old =
+        is(filling, "framework", "verl") && (strncmp(version, "2024", 4) == 0 || *version == '\0');
     return old && number(filling, "microbatch_tokens") == 0.0 ? "no" : "yes";
 }
 
@@ -231,8 +267,8 @@ static const char *mean_prompt(const struct filling *filling) {
 /* Prompt and response share one cap: the prompts' mean is taken from it. */
 static bool shares_cap(const struct filling *filling) {
     const char *said = strstr(cell(filling, "notes"), "prompt + response ");
-    return said != NULL && (strncmp(said + 18, "capped", 6) == 0 ||
-                            strncmp(said + 18, "together capped", 15) == 0);
+    return said != NULL &&
+           (strncmp(said + 18, "capped", 6) == 0 || strncmp(said + 18, "together capped", 15) == 0);
 }
 
 static const char *max_prompt(const struct filling *filling) {
@@ -286,10 +322,12 @@ static const struct {
     {"rollout_precision", bf16, "bf16", false},
     {"recompute", recompute, "Megatron: none; others: full", false},
     {"packing", packing, "yes, but in verl of 2024", false},
-    {"rollout_tp", rollout_tp, "the smallest power of 2 with weights under 35 % of the memory", false},
+    {"rollout_tp", rollout_tp, "the smallest power of 2 with weights under 35 % of the memory",
+     false},
     {"mean_prompt_tokens", implied_prompt, "implied by the printed rate and step, as noted", true},
     {"mean_prompt_tokens", mean_prompt, "130, at most the longest", false},
-    {"max_prompt_tokens", max_prompt, "1,024; the mean where prompt and response share a cap", false},
+    {"max_prompt_tokens", max_prompt, "1,024; the mean where prompt and response share a cap",
+     false},
     {"mean_response_tokens", recovered_response, "printed tokens per second times seconds", true},
     {"mean_response_tokens", mean_response,
      "models that think: min(0.78 cap, 70 sqrt cap); others: min(0.65 cap, 10 sqrt cap)", false},
@@ -310,12 +348,13 @@ bool run_default_at(size_t index, const char **column, const char **why) {
 
 /* ---- the row --------------------------------------------------------------------------------- */
 
-static void assume(struct filling *filling, const char *column, const char *value,
-                   const char *why, bool derived) {
+static void assume(struct filling *filling, const char *column, const char *value, const char *why,
+                   bool derived) {
     struct run_complete *complete = filling->complete;
     cell_at(filling, column)->text = value;
     if (complete->assumed_count < RUN_ASSUMPTIONS)
-        complete->assumed[complete->assumed_count++] = (struct run_assumption){column, value, why, !derived};
+        complete->assumed[complete->assumed_count++] =
+            (struct run_assumption){column, value, why, !derived};
 }
 
 /* The cap of the response where it is one with the prompt. */

@@ -16,8 +16,7 @@
 #define MOST_STEPS 4
 
 static int64_t steps_of(const struct rlhfsim_scenario *scenario) {
-    int64_t samples =
-        scenario->algorithm.prompts_per_step * scenario->algorithm.samples_per_prompt;
+    int64_t samples = scenario->algorithm.prompts_per_step * scenario->algorithm.samples_per_prompt;
     int64_t steps = (ENOUGH_SAMPLES + samples - 1) / samples;
     return steps < MOST_STEPS ? steps : MOST_STEPS;
 }
@@ -178,8 +177,8 @@ static double experience_s(const struct view *view) {
 }
 
 static double training_s(const struct view *view) {
-    double seconds = phase_s(view, ALGORITHM_PHASE_ACTOR_UPDATE) +
-                     phase_s(view, ALGORITHM_PHASE_CRITIC_UPDATE);
+    double seconds =
+        phase_s(view, ALGORITHM_PHASE_ACTOR_UPDATE) + phase_s(view, ALGORITHM_PHASE_CRITIC_UPDATE);
     return says(view, "log-prob") ? seconds + logprobs_s(view) : seconds;
 }
 

@@ -83,9 +83,8 @@ static void copy(struct reading *reading, const char *key, const char *column) {
 /* ---- what must be there ---------------------------------------------------------------------- */
 
 static bool check_stated(struct reading *reading) {
-    static const char *const needed[] = {"actor_model",         "gpu",
-                                         "num_gpus",            "zero_stage",
-                                         "max_response_tokens", "rollout_tp"};
+    static const char *const needed[] = {
+        "actor_model", "gpu", "num_gpus", "zero_stage", "max_response_tokens", "rollout_tp"};
     static const char *const for_time[] = {"prompts_per_step", "samples_per_prompt",
                                            "minibatch_samples"};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
@@ -171,7 +170,8 @@ static const char *framework_of(const struct reading *reading) {
 /* A run beyond the positions of its model has stretched them, as configurations do. */
 static void set_model(struct reading *reading, const char *role, const char *name) {
     const struct llm_architecture *model = catalog_model(reading->catalog, name);
-    double prompt = fmax(number(reading, "max_prompt_tokens"), number(reading, "mean_prompt_tokens"));
+    double prompt =
+        fmax(number(reading, "max_prompt_tokens"), number(reading, "mean_prompt_tokens"));
     double longest = prompt + number(reading, "max_response_tokens");
     if (model == NULL || longest <= (double)model->max_position) {
         set(reading, "models.%s.model=%s", role, name);
@@ -242,8 +242,9 @@ static bool set_trainer(struct reading *reading) {
         is(reading, "packing", "yes") || stated(reading, "microbatch_tokens") ? "true" : "false");
     if (stated(reading, "microbatch_tokens") && !reading->only_memory)
         set(reading, "training.balance_ranks=true");
-    copy(reading, stated(reading, "microbatch_tokens") ? "training.microbatch_tokens"
-                                                       : "training.microbatch_samples",
+    copy(reading,
+         stated(reading, "microbatch_tokens") ? "training.microbatch_tokens"
+                                              : "training.microbatch_samples",
          stated(reading, "microbatch_tokens") ? "microbatch_tokens" : "microbatch_samples");
     return true;
 }
@@ -426,9 +427,8 @@ static void put(struct writing *writing, size_t indent, const char *bytes, size_
     size_t needed = writing->used + indent + count + strlen(end) + 1;
     if (writing->text == NULL || needed > writing->room)
         return;
-    writing->used +=
-        (size_t)snprintf(writing->text + writing->used, writing->room - writing->used, "%*s%.*s%s",
-                         (int)indent, "", (int)count, bytes, end);
+    writing->used += (size_t)snprintf(writing->text + writing->used, writing->room - writing->used,
+                                      "%*s%.*s%s", (int)indent, "", (int)count, bytes, end);
 }
 
 /* Names that two paths share from the front. */

@@ -46,8 +46,7 @@ double run_case_figure(const struct run_case *run, const char *metric) {
 
 bool run_case_assumes(const struct run_case *run, const char *column) {
     for (size_t i = 0; i < run->complete.assumed_count; i++)
-        if (run->complete.assumed[i].guess &&
-            strcmp(run->complete.assumed[i].column, column) == 0)
+        if (run->complete.assumed[i].guess && strcmp(run->complete.assumed[i].column, column) == 0)
             return true;
     return false;
 }
@@ -100,8 +99,8 @@ static double printed_rate(const struct run_figure *figures, double gpus) {
 static struct run_printed printed_of(const struct reading *reading, const struct csv_row *row,
                                      const struct run_case *run) {
     double gpus = (double)NAN;
-    (void)base_number_read(
-        validation_cell(row, validation_column(&reading->runs, "num_gpus")), &gpus);
+    (void)base_number_read(validation_cell(row, validation_column(&reading->runs, "num_gpus")),
+                           &gpus);
     return (struct run_printed){.step_s = run_case_figure(run, "step_s"),
                                 .tokens_per_s = printed_rate(run->figures, gpus),
                                 .update_s = run_case_figure(run, "actor_update_s"),
@@ -161,7 +160,8 @@ static struct training_cells trainer_cells(const struct reading *reading,
                    [TRAINING_MFU] = (double)NAN}};
 }
 
-/* What the framework of a run adds, as resolve_software.c of models/scenario does for a scenario. */
+/* What the framework of a run adds, as resolve_software.c of models/scenario does for a scenario.
+ */
 static void take_framework(const struct reading *reading, const struct run_case *run,
                            struct training_row *row) {
     const struct catalog_framework *framework =
@@ -187,9 +187,8 @@ static void take_attention(const struct reading *reading, enum training_attentio
 /* As validate memory has it; NAN where the row does not say enough. */
 static double trainer_peak(const struct reading *reading, const struct run_case *run,
                            const struct training_cells *cells) {
-    struct training_row row = {
-        .lora_rank = (int64_t)fmax(0.0, run_case_number(run, "lora_rank")),
-        .whole_logits = strcmp(run_case_cell(run, "algorithm"), "sft") == 0};
+    struct training_row row = {.lora_rank = (int64_t)fmax(0.0, run_case_number(run, "lora_rank")),
+                               .whole_logits = strcmp(run_case_cell(run, "algorithm"), "sft") == 0};
     struct memory_forecast forecast;
     memory_row_read(reading->catalog, cells, &row);
     if (row.reason[0] != '\0')
@@ -226,8 +225,7 @@ static enum rlhfsim_status make_trainer(struct reading *reading, struct run_case
 /* The engine's share of a GPU is not in the tables: the first of these that holds its weights and
  * one sequence, found by the caller of the forecast; the scenario has the middle one. */
 static enum rlhfsim_status make_scenario(struct reading *reading, struct run_case *run) {
-    run_row_read(reading->catalog, &run->complete.table, &run->complete.row, false,
-                 &run->settings);
+    run_row_read(reading->catalog, &run->complete.table, &run->complete.row, false, &run->settings);
     if (run->settings.reason[0] == '\0' &&
         run_scenario_load(reading->catalog, &run->settings, &run->scenario) != RLHFSIM_OK)
         return RLHFSIM_NO_MEMORY;
@@ -256,8 +254,7 @@ static enum rlhfsim_status read_run(struct reading *reading, const struct csv_ro
                                     struct run_case *run) {
     const struct csv_table *table = &reading->runs;
     run->name = validation_cell(row, validation_column(table, "run_key"));
-    run->source =
-        source_of(reading, validation_cell(row, validation_column(table, "source_key")));
+    run->source = source_of(reading, validation_cell(row, validation_column(table, "source_key")));
     if (run->source == NULL)
         return RLHFSIM_NO_MEMORY;
     enum rlhfsim_status status = read_figures(reading, run);
@@ -272,8 +269,7 @@ static enum rlhfsim_status read_run(struct reading *reading, const struct csv_ro
 }
 
 static enum rlhfsim_status check_columns(struct reading *reading, const struct csv_table *table,
-                                         const char *path, const char *const *names,
-                                         size_t count) {
+                                         const char *path, const char *const *names, size_t count) {
     enum rlhfsim_status status = RLHFSIM_OK;
     for (size_t i = 0; i < count; i++)
         if (validation_column(table, names[i]) == VALIDATION_NO_COLUMN)
@@ -313,14 +309,13 @@ static enum rlhfsim_status read_runs(struct reading *reading) {
 enum rlhfsim_status run_table_read(const struct catalog *catalog, const char *directory,
                                    struct rlhfsim_diagnostics *diagnostics,
                                    struct run_table *table) {
-    static const char *const of_runs[] = {"run_key", "source_key", "framework", "algorithm",
-                                          "actor_model", "num_gpus"};
+    static const char *const of_runs[] = {"run_key",   "source_key",  "framework",
+                                          "algorithm", "actor_model", "num_gpus"};
     static const char *const of_figures[] = {"run_key", "metric", "value"};
     struct reading reading = {catalog, diagnostics, table, {0}, {0}};
     *table = (struct run_table){.cases = NULL};
-    enum rlhfsim_status status =
-        read_csv(&reading, directory, "runs.csv", of_runs, sizeof of_runs / sizeof *of_runs,
-                 &reading.runs);
+    enum rlhfsim_status status = read_csv(&reading, directory, "runs.csv", of_runs,
+                                          sizeof of_runs / sizeof *of_runs, &reading.runs);
     if (status == RLHFSIM_OK)
         status = read_csv(&reading, directory, "figures.csv", of_figures,
                           sizeof of_figures / sizeof *of_figures, &reading.figures);

@@ -33,8 +33,7 @@ struct comparing {
 
 /* Metrics are named by the table: one const each lives in the arena. */
 static const struct validation_metric *metric_of(struct validation_run *run, const char *name) {
-    struct validation_metric *metric =
-        base_arena_allocate(&run->validation->arena, sizeof *metric);
+    struct validation_metric *metric = base_arena_allocate(&run->validation->arena, sizeof *metric);
     if (metric == NULL)
         return NULL;
     *metric = (struct validation_metric){
@@ -69,8 +68,8 @@ static const struct sync *find_sync(const struct comparing *comparing,
     size_t length = strlen(published->name);
     size_t compared = length < SYNC_NAME_SIZE ? length : SYNC_NAME_SIZE;
     const struct sync *sync = comparing->syncs;
-    while (sync != NULL && (strncmp(sync->name, published->name, compared) != 0 ||
-                            sync->name[compared] != ' '))
+    while (sync != NULL &&
+           (strncmp(sync->name, published->name, compared) != 0 || sync->name[compared] != ' '))
         sync = sync->next;
     return sync;
 }
@@ -193,8 +192,8 @@ static bool keep_sync(void *subject, const struct sync_row *row) {
     *sync = (struct sync){.next = comparing->syncs, .name = row->name, .skipped = row->skipped};
     if (row->skipped == NULL) {
         sync->seconds = sync_row_seconds(row, &row->row->cost);
-        sync->provenance = catalog_provenance(comparing->run->catalog, CATALOG_WEIGHT_SYNCS,
-                                              row->row->name);
+        sync->provenance =
+            catalog_provenance(comparing->run->catalog, CATALOG_WEIGHT_SYNCS, row->row->name);
     }
     comparing->syncs = sync;
     return true;
@@ -215,8 +214,8 @@ static enum rlhfsim_status read_directory(struct validation_run *run, const char
     if (status != RLHFSIM_OK)
         return status;
     status = read_syncs(&comparing, path);
-    for (const struct run_case *published = table.cases;
-         published != NULL && status == RLHFSIM_OK; published = published->next)
+    for (const struct run_case *published = table.cases; published != NULL && status == RLHFSIM_OK;
+         published = published->next)
         status = add_run(&comparing, published);
     int error = status == RLHFSIM_OK && run->scenario_directory != NULL
                     ? write_scenarios(&table, run->scenario_directory)
@@ -224,10 +223,9 @@ static enum rlhfsim_status read_directory(struct validation_run *run, const char
     run_table_release(&table);
     if (error == 0)
         return status;
-    return rlhfsim_diagnostics_add(run->diagnostics,
-                                   error == ENOMEM ? RLHFSIM_NO_MEMORY : RLHFSIM_IO,
-                                   run->scenario_directory, 0, 0,
-                                   "the scenarios were not written: %s", strerror(error));
+    return rlhfsim_diagnostics_add(
+        run->diagnostics, error == ENOMEM ? RLHFSIM_NO_MEMORY : RLHFSIM_IO, run->scenario_directory,
+        0, 0, "the scenarios were not written: %s", strerror(error));
 }
 
 const struct validation_kind validation_runs = {"runs", read_directory};

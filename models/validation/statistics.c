@@ -35,7 +35,8 @@ void validation_sort(double *values, size_t count) {
         qsort(values, count, sizeof *values, compare_doubles);
 }
 
-/* ---- with weights ----------------------------------------------------------------------------- */
+/* ---- with weights -----------------------------------------------------------------------------
+ */
 
 static int compare_weighted(const void *a, const void *b) {
     return compare(((const struct validation_weighted *)a)->value,

@@ -7,8 +7,7 @@
 
 static const struct validation_kind *const kinds[] = {
     &validation_parameters,  &validation_kernels,     &validation_training, &validation_generation,
-    &validation_collectives, &validation_weight_sync, &validation_memory,
-    &validation_runs};
+    &validation_collectives, &validation_weight_sync, &validation_memory,   &validation_runs};
 
 const char *rlhfsim_validation_kind(size_t index) {
     return index < sizeof kinds / sizeof *kinds ? kinds[index]->name : NULL;

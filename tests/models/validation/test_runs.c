@@ -36,7 +36,8 @@ static void teardown(void) {
 
 /* ---- anchors --------------------------------------------------------------------------------- */
 
-/* Median |error| of each source's runs when its coefficients were fitted, and what it may become. */
+/* Median |error| of each source's runs when its coefficients were fitted, and what it may become.
+ */
 static const struct {
     const char *source;
     double median;
@@ -51,8 +52,8 @@ START_TEST(anchors_hold) {
     struct rlhfsim_validation *validation;
     struct rlhfsim_validation_errors errors;
     size_t sources = sizeof anchors / sizeof *anchors;
-    ck_assert_int_eq(
-        rlhfsim_validation_run("runs", paths, 1, &options, diagnostics, &validation), RLHFSIM_OK);
+    ck_assert_int_eq(rlhfsim_validation_run("runs", paths, 1, &options, diagnostics, &validation),
+                     RLHFSIM_OK);
     for (size_t i = 0; i < sources; i++) {
         ck_assert(rlhfsim_validation_source(validation, i, &errors));
         ck_assert_str_eq(errors.name, anchors[i].source);
@@ -97,9 +98,9 @@ static const struct run_assumption *assumption(const struct run_complete *comple
 
 static const struct run_printed nothing = {(double)NAN, (double)NAN, (double)NAN, (double)NAN};
 
-#define HEADER                                                                                    \
-    "run_key,framework,framework_version,algorithm,actor_model,gpu,num_gpus,train_backend,"       \
-    "prompts_per_step,samples_per_prompt,max_prompt_tokens,mean_response_tokens,"                 \
+#define HEADER                                                                              \
+    "run_key,framework,framework_version,algorithm,actor_model,gpu,num_gpus,train_backend," \
+    "prompts_per_step,samples_per_prompt,max_prompt_tokens,mean_response_tokens,"           \
     "max_response_tokens,notes"
 
 /* Qwen3 thinks: min(0.78 x 8192, 70 x sqrt(8192)) = min(6389.8, 6335.7). 32B x 2 bytes is 65.5 GB,
@@ -257,9 +258,8 @@ START_TEST(phases_add_up_to_the_step) {
         for (int phase = 0; phase < ALGORITHM_PHASE_COUNT; phase++)
             sum += outcome.phase_s[phase];
         assert_relative(sum, outcome.step_s, 1e-9);
-        ck_assert_double_eq(outcome.samples,
-                            (double)(run->scenario->algorithm.prompts_per_step *
-                                     run->scenario->algorithm.samples_per_prompt));
+        ck_assert_double_eq(outcome.samples, (double)(run->scenario->algorithm.prompts_per_step *
+                                                      run->scenario->algorithm.samples_per_prompt));
     }
     run_table_release(&table);
 }
