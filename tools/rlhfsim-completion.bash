@@ -52,7 +52,7 @@ _rlhfsim() {
     done
     COMPREPLY=()
     case $previous in
-    --out | --catalog)
+    --out | --catalog | --emit-scenarios)
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return

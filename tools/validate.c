@@ -5,6 +5,7 @@
 #include "diagnose.h"
 #include "options.h"
 #include "page.h"
+#include "plot.h"
 #include "spelling.h"
 #include "text.h"
 
@@ -15,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_OUT = 512, KEY_JSON, KEY_CATALOG };
+enum { KEY_OUT = 512, KEY_JSON, KEY_CATALOG, KEY_EMIT };
 
 struct validate {
-    const char *program, *kind, *out;
+    const char *program, *kind, *out, *scenarios;
     const char **paths, **catalogs; /* room for all arguments */
     size_t path_count, catalog_count;
     bool json;
@@ -31,6 +32,10 @@ static const struct argp_option table[] = {
      .key = KEY_CATALOG,
      .arg = "DIR",
      .doc = "Read catalogs of your own; their rows replace those of the same name (repeatable)"},
+    {.name = "emit-scenarios",
+     .key = KEY_EMIT,
+     .arg = "DIR",
+     .doc = "Kind runs: write the scenario of every run there, with what was assumed"},
     {.key = 'h', .flags = OPTION_HIDDEN, .doc = "Give this help list"},
     {0}};
 
@@ -39,8 +44,9 @@ static const char documentation[] =
     "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
     "and computed_params), kernels (tables of kernel times), training (tables of training steps), "
     "generation (tables of serving speed), collectives (sweeps as nccl-tests prints them), "
-    "weight-sync (times of weight syncs, or figures.csv of runs) or memory (training steps with "
-    "mem_gb, or memory cases with outcome)."
+    "weight-sync (times of weight syncs, or figures.csv of runs), memory (training steps with "
+    "mem_gb, or memory cases with outcome) or runs (folders with runs.csv and figures.csv: whole "
+    "runs that others measured)."
     "\v"
     "Examples:\n"
     "  rlhfsim validate parameters models.csv\n"
@@ -50,6 +56,7 @@ static const char documentation[] =
     "  rlhfsim validate parameters models.csv --out errors --json\n"
     "  rlhfsim validate collectives sweeps.csv\n"
     "  rlhfsim validate memory memory.csv\n"
+    "  rlhfsim validate runs measured --out errors --emit-scenarios scenarios\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
     "failed (files, memory).";
@@ -101,6 +108,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_JSON:
         validate->json = true;
         return 0;
+    case KEY_EMIT:
+        return options_text("--emit-scenarios", "a directory", argument, &validate->scenarios);
     case KEY_CATALOG:
         return add_catalog(validate, argument);
     case 'h':
@@ -172,7 +181,8 @@ static int execute(const struct validate *validate) {
     struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
     struct rlhfsim_validation_options options = {.catalog_directory = catalog,
                                                  .user_directories = validate->catalogs,
-                                                 .user_directory_count = validate->catalog_count};
+                                                 .user_directory_count = validate->catalog_count,
+                                                 .scenario_directory = validate->scenarios};
     enum rlhfsim_status status =
         diagnostics == NULL ? RLHFSIM_NO_MEMORY : catalog_path_find(catalog, diagnostics);
     if (status == RLHFSIM_OK)
@@ -180,6 +190,8 @@ static int execute(const struct validate *validate) {
                                         &options, diagnostics, &validation);
     if (status == RLHFSIM_OK)
         status = rlhfsim_validation_write(validation, validate->out, diagnostics);
+    if (status == RLHFSIM_OK && strcmp(validate->kind, "runs") == 0)
+        (void)plot_validation(validate->out); /* a machine without gnuplot has no picture */
     if (status == RLHFSIM_OK)
         status = print(validate, validation);
     if (status != RLHFSIM_OK)

@@ -16,6 +16,9 @@
  * time_ms).
  * "training" reads tables of training steps, one a row; a row that does not state its GPUs,
  * lengths, batch, micro-batch and layout is skipped for what it lacks.
+ * "runs" reads folders with runs.csv (a run and its configuration a row) and figures.csv (run_key,
+ * metric, value, notes): what a run does not state takes documented defaults, which its provenance
+ * names. Each run has a total weight of 1 in `overall` and its source.
  */
 
 #include <rlhfsim/diagnostics.h>
@@ -29,6 +32,7 @@ struct rlhfsim_validation_options {
     const char *catalog_directory; /* the shipped catalog */
     const char *const *user_directories;
     size_t user_directory_count;
+    const char *scenario_directory; /* "runs": each run is written there as a scenario; or NULL */
 };
 
 /* The kinds by index; NULL past the last one. */

@@ -122,7 +122,7 @@ static enum rlhfsim_status read_table(struct points *points, struct validation_r
 }
 
 static enum rlhfsim_status read_tables(struct calibration_run *run, struct points *points) {
-    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics};
+    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics, NULL};
     enum rlhfsim_status status = reader.validation == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     for (size_t i = 0; i < run->path_count && status == RLHFSIM_OK; i++)
         status = read_table(points, &reader, run->paths[i]);

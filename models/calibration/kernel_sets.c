@@ -142,7 +142,7 @@ static enum rlhfsim_status read_file(struct calibration_run *run, struct validat
 
 enum rlhfsim_status kernel_sets_read(struct calibration_run *run, struct kernel_set **sets) {
     /* The texts of the tables are needed until the rows are read. */
-    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics};
+    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics, NULL};
     enum rlhfsim_status worst = reader.validation == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     *sets = NULL;
     for (size_t i = 0; i < run->path_count && worst != RLHFSIM_NO_MEMORY; i++) {

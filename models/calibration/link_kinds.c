@@ -95,7 +95,7 @@ static enum rlhfsim_status fit_collectives(struct calibration_run *run,
 
 static enum rlhfsim_status run_collectives(struct calibration_run *run) {
     struct collective_reading reading = {.calibration = run->calibration};
-    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics};
+    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics, NULL};
     enum rlhfsim_status status = RLHFSIM_NO_MEMORY;
     if (reader.validation != NULL && collective_fit_start(&reading.fit, run->catalog))
         status = RLHFSIM_OK;
@@ -161,7 +161,7 @@ static enum rlhfsim_status fit_syncs(struct calibration_run *run, struct sync_fi
 
 static enum rlhfsim_status run_syncs(struct calibration_run *run) {
     struct sync_reading reading = {.calibration = run->calibration};
-    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics};
+    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics, NULL};
     enum rlhfsim_status status = reader.validation == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     for (size_t i = 0; i < run->path_count && status == RLHFSIM_OK; i++)
         status = sync_rows_read(&reader, run->paths[i], take_sync, &reading);

@@ -115,7 +115,7 @@ static enum rlhfsim_status read_path(struct peaks *peaks, struct validation_run 
 
 static enum rlhfsim_status read_all(struct peaks *peaks) {
     struct calibration_run *run = peaks->run;
-    struct validation_run reading = {validation_new(), run->catalog, run->diagnostics};
+    struct validation_run reading = {validation_new(), run->catalog, run->diagnostics, NULL};
     enum rlhfsim_status status = reading.validation == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     for (size_t i = 0; i < run->path_count && status == RLHFSIM_OK; i++)
         status = read_path(peaks, &reading, run->paths[i]);

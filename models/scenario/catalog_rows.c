@@ -316,7 +316,9 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
         .unpack_share = 1.0,
         .tensor_overlap_chunks = 1,
         .microbatch_host_s = number[FRAMEWORK_MICROBATCH_HOST_MS] * MILLI,
-        .optimizer_host_s = number[FRAMEWORK_OPTIMIZER_HOST_MS] * MILLI};
+        .optimizer_host_s = number[FRAMEWORK_OPTIMIZER_HOST_MS] * MILLI,
+        .layer_host_s = number[FRAMEWORK_LAYER_HOST_MS] * MILLI,
+        .expert_layer_s = number[FRAMEWORK_EXPERT_LAYER_MS] * MILLI};
     COPY(framework->family, row->text[FRAMEWORK_FAMILY]);
     framework->step_host_s = number[FRAMEWORK_STEP_HOST_S];
     framework->iteration_host_s = number[FRAMEWORK_ITERATION_HOST_MS] * MILLI;

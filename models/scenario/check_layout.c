@@ -37,13 +37,17 @@ static const char *neighbours(int64_t wrong, int64_t whole, int64_t step, char *
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
+/* As a group of the trainer: inside a node, or whole nodes. */
 static void check_rollout_tp(struct scenario_draft *draft) {
     const struct hardware_cluster *cluster = &draft->scenario->cluster;
-    int tp = draft->scenario->rollout.tp;
-    if (draft->cluster_known && !divides(tp, cluster->gpus_per_node))
+    int tp = draft->scenario->rollout.tp, gpus = hardware_cluster_gpus(cluster);
+    bool whole_nodes =
+        draft->cluster_known && divides(cluster->gpus_per_node, tp) && divides(tp, gpus);
+    if (draft->cluster_known && !divides(tp, cluster->gpus_per_node) && !whole_nodes)
         scenario_blame(draft, KEY_ROLLOUT_TP,
-                       "rollout.tp is %d, expected a divisor of the %d GPUs of a node", tp,
-                       cluster->gpus_per_node);
+                       "rollout.tp is %d, expected a divisor of the %d GPUs of a node, or as many "
+                       "whole nodes as divide the %d GPUs",
+                       tp, cluster->gpus_per_node, gpus);
     if (draft->model_known[ALGORITHM_ROLE_ACTOR])
         (void)scenario_check_heads(draft, KEY_ROLLOUT_TP, tp, ALGORITHM_ROLE_ACTOR);
 }

@@ -73,7 +73,8 @@ static bool check_layers(struct scenario_draft *draft, enum algorithm_role role)
     int64_t layers = draft->scenario->models[role].architecture.layers;
     int pp = draft->scenario->training.pp, vpp = draft->scenario->training.vpp;
     int64_t chunks = (int64_t)pp * vpp;
-    if (chunks <= layers + 2 && (divides(chunks, layers) || divides(chunks, layers + 2)))
+    bool even = divides(chunks, layers) || divides(chunks, layers + 2);
+    if ((even && chunks <= layers + 2) || (vpp == 1 && chunks <= layers))
         return true;
     enum scenario_key key = vpp > 1 ? KEY_TRAINING_VPP : KEY_TRAINING_PP;
     scenario_blame(draft, key,

@@ -131,7 +131,7 @@ static const struct column price_columns[PRICE_COLUMNS] = {
 
 static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"name", TEXT(47)},
-    {"matmul_share", SHARE},
+    {"matmul_share", ABOVE(0, 4)},
     {"microbatch_host_ms", NUMBER(0, LARGE), UNIT("ms")},
     {"optimizer_host_ms", NUMBER(0, LARGE), UNIT("ms")},
     {"step_host_s", NUMBER(0, LARGE), UNIT("s")},
@@ -148,6 +148,8 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"drop_last_prompts", BOOLEAN, .optional = true, ELSE("no")},
     {"drop_last_pairs", BOOLEAN, .optional = true, ELSE("no")},
     {"family", .type = COLUMN_NOTE, .optional = true, ELSE("")},
+    {"layer_host_ms", NUMBER(0, LARGE), UNIT("ms"), .optional = true, ELSE("0")},
+    {"expert_layer_ms", NUMBER(0, LARGE), UNIT("ms"), .optional = true, ELSE("0")},
     ORIGIN};
 
 static const struct column sync_columns[SYNC_COLUMNS] = {

@@ -19,6 +19,7 @@ void scenario_resolve_memory(struct scenario_draft *draft) {
     const struct training_memory_row *rows = catalog_memory(draft->catalog, &count);
     struct training_scope scope = {.gpu = scenario->cluster.gpu.name,
                                    .family = scenario->framework.name,
+                                   .tags = scenario->framework.family,
                                    .attention = scenario->training.attention,
                                    .precision = scenario->training.precision};
     training_plan_default(&plan);

@@ -28,4 +28,6 @@ void scenario_resolve_software(struct scenario_draft *draft) {
     framework->training.attention_share *= own.matmul_share;
     framework->training.microbatch_host_s = own.microbatch_host_s;
     framework->training.optimizer_host_s = own.optimizer_host_s;
+    framework->training.layer_host_s = own.layer_host_s;
+    framework->training.expert_layer_s = own.expert_layer_s;
 }

@@ -12,7 +12,9 @@
  *                 (query, key, value, output, gate, up, down: key, output and up)
  *     full        the whole forward of the layer
  *
- * Embedding and head are not made again.
+ * Embedding and head are not made again. A pass takes at least as long as the host needs to start
+ * the kernels of a layer, and where there are experts the host's wait for the router in addition
+ * (training.h).
  */
 
 #include "models/training/block.h"
@@ -22,6 +24,11 @@
 #include "models/training/block_ends.h"
 #include "models/training/block_products.h"
 #include "sim/contract.h"
+
+#include <math.h>
+
+/* Of the way to experts and back a backward makes two: for inputs and for weights. */
+#define BACKWARD_PASSES 2.0
 
 static double recompute_s(const struct training_plan *plan, const struct training_linears *linears,
                           double attention_s, double elementwise_s) {
@@ -41,19 +48,33 @@ static double recompute_s(const struct training_plan *plan, const struct trainin
     return 0.0;
 }
 
+/* Passes through a layer, in each of which the host starts the kernels and, where there are
+ * experts, waits for the router. */
+static double hosted_s(const struct training_plan *plan, const struct llm_layer_kind *kind,
+                       double passes, double seconds) {
+    const struct training_software *software = &plan->software;
+    return fmax(seconds, software->layer_host_s) +
+           (kind->moe ? passes * software->expert_layer_s : 0.0);
+}
+
 static void layer(const struct training_plan *plan, const struct llm_batch *batch, double tokens,
                   const struct llm_layer_kind *kind, struct training_block *block) {
     struct training_linears linears = training_linears_compute(plan, tokens, kind, block);
     double elementwise_s =
         training_traffic_s(plan, training_layer_traffic(plan, tokens, kind, false));
     block->attention_forward_s = training_attention_forward_s(plan, batch);
-    block->forward_s = linears.forward_s + block->attention_forward_s + elementwise_s;
+    block->forward_s =
+        hosted_s(plan, kind, 1.0, linears.forward_s + block->attention_forward_s + elementwise_s);
     if (!plan->trained)
         return;
     block->attention_backward_s = training_attention_backward_s(plan, batch);
-    block->backward_s = linears.backward_s + block->attention_backward_s +
-                        training_traffic_s(plan, training_layer_traffic(plan, tokens, kind, true));
+    block->backward_s =
+        hosted_s(plan, kind, BACKWARD_PASSES,
+                 linears.backward_s + block->attention_backward_s +
+                     training_traffic_s(plan, training_layer_traffic(plan, tokens, kind, true)));
     block->recompute_s = recompute_s(plan, &linears, block->attention_forward_s, elementwise_s);
+    if (plan->recompute == TRAINING_RECOMPUTE_FULL)
+        block->recompute_s = hosted_s(plan, kind, 1.0, block->recompute_s);
 }
 
 /* What one of the context-parallel ranks holds. */

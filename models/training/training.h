@@ -87,8 +87,13 @@ struct training_software {
     double tensor_overlap_chunks; /* pieces in which a product and the tensor-parallel collective
                                      next to it are pipelined, at least 1: the part of the shorter
                                      that is exposed is 1 / chunks */
-    double jitter_per_doubling;   /* a step is longer by this share for every doubling of the GPUs
-                                     beyond 8 */
+    double layer_host_s; /* the host's, to start the kernels of a layer in one pass: a layer
+                            takes no less */
+    double
+        expert_layer_s; /* per layer with experts and pass (two in a backward): the host waits for
+                           how many tokens each expert gets, sorts them and starts its kernels */
+    double jitter_per_doubling; /* a step is longer by this share for every doubling of the GPUs
+                                   beyond 8 */
 };
 
 /* Rates of an attention kernel as shares of the forward rate that the GPU's law has for long

@@ -112,26 +112,27 @@ static struct validation_ranks rank_groups(struct ranked *ranked, size_t count,
     return sum;
 }
 
-static void take_quantiles(double *values, size_t count, struct rlhfsim_validation_errors *errors) {
-    validation_sort(values, count);
-    errors->bias = validation_quantile(values, count, 0.5);
+static void take_quantiles(struct validation_weighted *values, size_t count,
+                           struct rlhfsim_validation_errors *errors) {
+    validation_weighted_sort(values, count);
+    errors->bias = validation_weighted_quantile(values, count, 0.5);
     for (size_t i = 0; i < count; i++)
-        values[i] = fabs(values[i]);
-    validation_sort(values, count);
-    errors->median_abs_error = validation_quantile(values, count, 0.5);
-    errors->p90_abs_error = validation_quantile(values, count, 0.9);
+        values[i].value = fabs(values[i].value);
+    validation_weighted_sort(values, count);
+    errors->median_abs_error = validation_weighted_quantile(values, count, 0.5);
+    errors->p90_abs_error = validation_weighted_quantile(values, count, 0.9);
 }
 
 /* Room for the comparisons of a set. */
 struct workspace {
-    double *values;
+    struct validation_weighted *values;
     struct ranked *ranked;
     struct validation_pair *pairs; /* twice: pairs, and room to sort them */
 };
 
 static bool workspace_make(struct workspace *workspace, size_t count) {
     size_t room = count > 0 ? count : 1;
-    *workspace = (struct workspace){.values = calloc(room, sizeof(double)),
+    *workspace = (struct workspace){.values = calloc(room, sizeof(struct validation_weighted)),
                                     .ranked = calloc(room, sizeof(struct ranked)),
                                     .pairs = calloc(2 * room, sizeof(struct validation_pair))};
     return workspace->values != NULL && workspace->ranked != NULL && workspace->pairs != NULL;
@@ -155,7 +156,8 @@ static bool measure(const struct rlhfsim_validation *validation, const struct se
         errors->rows++;
         if (c->skipped != NULL)
             continue;
-        workspace.values[compared] = validation_error(c);
+        double weight = selection->metric == NULL && c->weight > 0.0 ? c->weight : 1.0;
+        workspace.values[compared] = (struct validation_weighted){validation_error(c), weight};
         workspace.ranked[compared++].compared = c;
     }
     if (made) {

@@ -24,6 +24,7 @@ struct validation_case {
     double forecast;        /* where it is compared */
     const char *provenance; /* of the forecast: "measured", ... */
     const char *skipped;    /* the reason; NULL where it is compared */
+    double weight; /* in `overall` and `sources`; 0 counts as 1. Metrics count every case as one */
 };
 
 /* Different names in the order of their first case. */

@@ -15,6 +15,7 @@ struct validation_run {
     struct rlhfsim_validation *validation;
     const struct catalog *catalog;
     struct rlhfsim_diagnostics *diagnostics;
+    const char *scenario_directory; /* where runs are written as scenarios; NULL: nowhere */
 };
 
 struct validation_kind {
@@ -26,6 +27,7 @@ struct validation_kind {
 extern const struct validation_kind validation_parameters;
 extern const struct validation_kind validation_kernels;
 extern const struct validation_kind validation_training;
+extern const struct validation_kind validation_runs;
 extern const struct validation_kind validation_collectives;
 extern const struct validation_kind validation_weight_sync;
 extern const struct validation_kind validation_generation;

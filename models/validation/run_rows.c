@@ -100,6 +100,19 @@ static bool check_stated(struct reading *reading) {
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
+/* GPUs of a node that are used. A rack that is one domain of NVLink (72 GPUs) is a node here,
+ * though its trays of 4 are what a run calls one: then the most that divides the GPUs. */
+static int used_per_node(const struct reading *reading, const struct hardware_node *node) {
+    int stated_nodes = count_or(reading, "gpus_per_node", node->gpus);
+    int used = stated_nodes < reading->gpus ? stated_nodes : reading->gpus;
+    if (node->gpus <= 16 || reading->only_memory)
+        return used;
+    for (int more = used; more <= node->gpus && more <= reading->gpus; more += stated_nodes)
+        if (reading->gpus % more == 0)
+            used = more;
+    return used;
+}
+
 /* An engine replica over several nodes: for memory alone one large node in their place. */
 static bool set_cluster(struct reading *reading) {
     const char *name = catalog_name(reading->catalog, CATALOG_GPUS, cell(reading, "gpu"));
@@ -109,8 +122,7 @@ static bool set_cluster(struct reading *reading) {
     if (node == NULL)
         return skip(reading, "the catalog has no node with GPUs '%.80s'", cell(reading, "gpu"));
     reading->gpus = count_or(reading, "num_gpus", 1);
-    int per_node = count_or(reading, "gpus_per_node", node->gpus);
-    per_node = per_node < reading->gpus ? per_node : reading->gpus;
+    int per_node = used_per_node(reading, node);
     bool spans = engine > per_node && reading->only_memory && reading->gpus % engine == 0;
     if (spans) {
         double nodes = (double)engine / (double)node->gpus;
@@ -132,8 +144,41 @@ static bool set_cluster(struct reading *reading) {
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
+/* verl up to 0.3, and what was forked from it: vLLM V0. */
+static bool is_old(const struct reading *reading) {
+    static const char *const versions[] = {"2024", "v0.1", "v0.2", "v0.3", "0.1.", "0.2.", "0.3."};
+    const char *version = cell(reading, "framework_version");
+    bool old = strstr(version, "fork") != NULL;
+    for (size_t i = 0; i < sizeof versions / sizeof *versions && !old; i++)
+        old = strncmp(version, versions[i], strlen(versions[i])) == 0;
+    return old && is(reading, "framework", "verl");
+}
+
+/* The preset of a framework and its trainer. EasyR1 is a fork of a later verl. */
 static const char *framework_of(const struct reading *reading) {
-    return is(reading, "framework", "easyr1") ? "verl" : cell(reading, "framework");
+    bool megatron = is(reading, "train_backend", "megatron");
+    bool dtensor = is(reading, "train_backend", "dtensor");
+    if (is(reading, "framework", "verl") || is(reading, "framework", "easyr1"))
+        return is_old(reading) ? (megatron ? "verl-0.3-megatron" : "verl-0.3")
+                               : (megatron ? "verl-megatron" : "verl");
+    bool first = strncmp(cell(reading, "framework_version"), "v0.3", 4) == 0;
+    if (is(reading, "framework", "nemo-rl"))
+        return dtensor ? "nemo-rl-dtensor" : first ? "nemo-rl-0.3" : "nemo-rl";
+    return cell(reading, "framework");
+}
+
+/* A run beyond the positions of its model has stretched them, as configurations do. */
+static void set_model(struct reading *reading, const char *role, const char *name) {
+    const struct llm_architecture *model = catalog_model(reading->catalog, name);
+    double prompt =
+        fmax(number(reading, "max_prompt_tokens"), number(reading, "mean_prompt_tokens"));
+    double longest = prompt + number(reading, "max_response_tokens");
+    if (model == NULL || longest <= (double)model->max_position) {
+        set(reading, "models.%s.model=%s", role, name);
+        return;
+    }
+    set(reading, "models.%s.model.like=%s", role, name);
+    set(reading, "models.%s.model.max_position=%.0f", role, longest);
 }
 
 /* Adapters that are switched off are the reference. */
@@ -143,16 +188,23 @@ static void set_models(struct reading *reading) {
     bool reference = is(reading, "reference_model", "yes") && !adapters;
     bool away = strstr(cell(reading, "offload"), "params") != NULL ||
                 strstr(cell(reading, "offload"), "reference") != NULL;
-    set(reading, "models.actor.model=%s", actor);
+    set_model(reading, "actor", actor);
     if (adapters)
         copy(reading, "models.actor.lora_rank", "lora_rank");
-    copy(reading, "models.critic.model", "critic_model");
+    if (stated(reading, "critic_model"))
+        set_model(reading, "critic", cell(reading, "critic_model"));
     if (*reward != '\0' && strcmp(reward, "rule") != 0)
         set(reading, "models.reward.model=%s", reward);
     if (reference)
-        set(reading, "models.reference.model=%s", actor);
+        set_model(reading, "reference", actor);
     if (reference && away)
         set(reading, "models.reference.offload=parameters");
+}
+
+/* Without its further rounds of sampling a step of DAPO is one of GRPO. */
+static void set_algorithm(struct reading *reading) {
+    bool dapo = is(reading, "algorithm", "dapo");
+    set(reading, "algorithm.name=%s", dapo ? "grpo" : cell(reading, "algorithm"));
 }
 
 /* ---- the trainer ----------------------------------------------------------------------------- */
@@ -171,7 +223,7 @@ static bool set_trainer(struct reading *reading) {
     set(reading, "training.pp=%d", reading->pp);
     copy(reading, "training.vpp", "train_vpp");
     set(reading, "training.cp=%d", reading->cp);
-    if (reading->cp > 1 && strcmp(framework_of(reading), "verl") == 0)
+    if (reading->cp > 1 && strncmp(framework_of(reading), "verl", 4) == 0)
         set(reading, "training.context=ulysses");
     if (is(reading, "train_backend", "dtensor")) /* its plans for tensor parallelism have none */
         set(reading, "training.sequence_parallel=false");
@@ -188,6 +240,8 @@ static bool set_trainer(struct reading *reading) {
         set(reading, "training.offload=optimizer+parameters");
     set(reading, "training.packing=%s",
         is(reading, "packing", "yes") || stated(reading, "microbatch_tokens") ? "true" : "false");
+    if (stated(reading, "microbatch_tokens") && !reading->only_memory)
+        set(reading, "training.balance_ranks=true");
     copy(reading,
          stated(reading, "microbatch_tokens") ? "training.microbatch_tokens"
                                               : "training.microbatch_samples",
@@ -224,6 +278,38 @@ static void set_length(struct reading *reading, const char *key, double mean, do
         mean > 0.0 && !reading->only_memory ? fmin(mean, cap) : cap);
 }
 
+/* Responses vary, and some reach the cap: published runs print neither. With a law of standard
+ * deviation 0.86 over mean before the cut and 0.4 % that do not end, generation times of the runs
+ * that print them come out; a law without that tail misses them by a third. */
+#define RESPONSE_CV 0.86
+#define RESPONSE_CAP_SHARE 0.004
+
+/* Of prompts of mathematics, standard deviation over mean. The cap is what padding fills. */
+#define PROMPT_CV 0.4
+
+static void set_prompts(struct reading *reading, double mean, double cap) {
+    if (reading->only_memory || mean <= 0.0 || 2.0 * mean >= cap) {
+        set_length(reading, "prompt_tokens", mean, cap);
+        return;
+    }
+    set(reading, "rollout.prompt_tokens.law=lognormal");
+    set(reading, "rollout.prompt_tokens.mean=%.17g", mean);
+    set(reading, "rollout.prompt_tokens.uncut_cv=%.17g", PROMPT_CV);
+    set(reading, "rollout.prompt_tokens.limit=%.17g", cap);
+}
+
+static void set_responses(struct reading *reading, double mean, double cap) {
+    bool fixed = is(reading, "fixed_length", "yes") || mean <= 0.0 || mean >= cap;
+    if (reading->only_memory || fixed) {
+        set_length(reading, "response_tokens", mean, cap);
+        return;
+    }
+    set(reading, "rollout.response_tokens.law=lognormal");
+    set(reading, "rollout.response_tokens.mean=%.17g", mean);
+    set(reading, "rollout.response_tokens.uncut_cv=%.17g", RESPONSE_CV);
+    set(reading, "rollout.response_tokens.cap_share=%.17g", RESPONSE_CAP_SHARE);
+}
+
 /* "prompt + response capped at 4096": one token of it is a prompt. */
 static bool set_lengths(struct reading *reading) {
     double prompt = number(reading, "max_prompt_tokens");
@@ -236,8 +322,8 @@ static bool set_lengths(struct reading *reading) {
     if (prompt == 0.0 || response < 1.0)
         return skip(reading, "not stated: max_prompt_tokens");
     set(reading, "rollout.max_new_tokens=%.17g", response);
-    set_length(reading, "prompt_tokens", number(reading, "mean_prompt_tokens"), prompt);
-    set_length(reading, "response_tokens", number(reading, "mean_response_tokens"), response);
+    set_prompts(reading, number(reading, "mean_prompt_tokens"), prompt);
+    set_responses(reading, number(reading, "mean_response_tokens"), response);
     return true;
 }
 
@@ -284,13 +370,17 @@ void run_row_read(const struct catalog *catalog, const struct csv_table *table,
     copy(&reading, "name", "run_key");
     set(&reading, "framework=%s", framework_of(&reading));
     set(&reading, "steps=1");
-    copy(&reading, "algorithm.name", "algorithm");
+    set_algorithm(&reading);
     set_models(&reading);
     if (!set_cluster(&reading) || !set_trainer(&reading))
         return;
     set_batches(&reading);
     copy(&reading, "rollout.tp", "rollout_tp");
     copy(&reading, "rollout.precision", "rollout_precision");
+    if (!only_memory) /* what vLLM takes on GPUs of 70 GB and more */
+        set(&reading, "rollout.max_num_seqs=1024");
+    if (!only_memory && is_old(&reading))
+        set(&reading, "rollout.engine=vllm-v0");
     if (!set_lengths(&reading))
         return;
     set(&reading, "prices.node_usd_per_hour=0");

@@ -35,6 +35,37 @@ void validation_sort(double *values, size_t count) {
         qsort(values, count, sizeof *values, compare_doubles);
 }
 
+/* ---- with weights -----------------------------------------------------------------------------
+ */
+
+static int compare_weighted(const void *a, const void *b) {
+    return compare(((const struct validation_weighted *)a)->value,
+                   ((const struct validation_weighted *)b)->value);
+}
+
+void validation_weighted_sort(struct validation_weighted *values, size_t count) {
+    if (count > 1)
+        qsort(values, count, sizeof *values, compare_weighted);
+}
+
+double validation_weighted_quantile(const struct validation_weighted *sorted, size_t count,
+                                    double p) {
+    double sum = 0.0, place = 0.0;
+    if (count == 0)
+        return (double)NAN;
+    for (size_t i = 0; i < count; i++)
+        sum += sorted[i].weight;
+    double wanted = p * (sum - (sorted[0].weight + sorted[count - 1].weight) / 2.0);
+    for (size_t i = 1; i < count; i++) {
+        double width = (sorted[i - 1].weight + sorted[i].weight) / 2.0;
+        if (place + width >= wanted)
+            return sorted[i - 1].value +
+                   (wanted - place) / width * (sorted[i].value - sorted[i - 1].value);
+        place += width;
+    }
+    return sorted[count - 1].value;
+}
+
 /* ---- rank correlation ------------------------------------------------------------------------ */
 
 static int compare_pairs(const void *a, const void *b) {

@@ -13,6 +13,18 @@ double validation_quantile(const double *sorted, size_t count, double p);
 
 void validation_sort(double *values, size_t count);
 
+/* A value that counts as `weight` (above 0) values. */
+struct validation_weighted {
+    double value, weight;
+};
+
+/* The same of sorted values with weights: value i stands at the middle of its weight, and places
+ * are counted from the first middle to the last. Equal weights give the quantile above. */
+double validation_weighted_quantile(const struct validation_weighted *sorted, size_t count,
+                                    double p);
+
+void validation_weighted_sort(struct validation_weighted *values, size_t count);
+
 /* A measured and a forecast value. */
 struct validation_pair {
     double measured, forecast;

@@ -7,7 +7,7 @@
 
 static const struct validation_kind *const kinds[] = {
     &validation_parameters,  &validation_kernels,     &validation_training, &validation_generation,
-    &validation_collectives, &validation_weight_sync, &validation_memory};
+    &validation_collectives, &validation_weight_sync, &validation_memory,   &validation_runs};
 
 const char *rlhfsim_validation_kind(size_t index) {
     return index < sizeof kinds / sizeof *kinds ? kinds[index]->name : NULL;
@@ -88,7 +88,8 @@ static enum rlhfsim_status validate(const struct validation_kind *kind, const ch
                                     struct rlhfsim_diagnostics *diagnostics,
                                     struct rlhfsim_validation **validation) {
     struct catalog *catalog = catalog_new();
-    struct validation_run run = {validation_new(), catalog, diagnostics};
+    struct validation_run run = {validation_new(), catalog, diagnostics,
+                                 options->scenario_directory};
     enum rlhfsim_status status =
         catalog == NULL || run.validation == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     if (status == RLHFSIM_OK)

@@ -307,7 +307,8 @@ static const struct bad_case cases[] = {
      "whole nodes as divide the 8 GPUs\n"
      "s.yaml:18:7: error: training.tp is 3, expected a divisor of the 8 heads of models.actor"},
     {"rollout:\n  tp: 2", "rollout:\n  tp: 5",
-     "s.yaml:22:7: error: rollout.tp is 5, expected a divisor of the 8 GPUs of a node\n"
+     "s.yaml:22:7: error: rollout.tp is 5, expected a divisor of the 8 GPUs of a node, or as many "
+     "whole nodes as divide the 8 GPUs\n"
      "s.yaml:22:7: error: rollout.tp is 5, expected a divisor of the 8 heads of models.actor"},
     {"zero_stage: 3", "pp: 3",
      "s.yaml:19:7: error: training.tp x cp x pp is 1 x 1 x 3, expected a divisor of the 8 GPUs\n"

@@ -5,6 +5,7 @@
  * products of odd widths, gradients that are reduced in fp32.
  */
 
+#include "models/training/block.h"
 #include "models/training/links.h"
 #include "models/training/pass.h"
 #include "tests/models/training/fixtures.h"
@@ -97,12 +98,61 @@ START_TEST(gradients_reduced_in_fp32) {
 }
 END_TEST
 
+/* 32 layers, each as long as the host takes to start its kernels (1 s; kernels take 65 ms), once
+ * forward and once backward; a host that is faster than the kernels is not seen. */
+START_TEST(layers_wait_for_the_host) {
+    struct hardware_cluster cluster = no_memory_limit(1);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    struct training_block block;
+    struct llm_batch batch = whole_batch(1.0, 8000.0);
+    struct training_segment segment = {.part = TRAINING_LAYER, .kind = {.count = 32}, .blocks = 32};
+    plan.trained = true;
+    plan.recompute = TRAINING_RECOMPUTE_FULL;
+    training_block_compute(&plan, &batch, &segment, &block);
+    double forward = block.forward_s, backward = block.backward_s;
+    plan.software.layer_host_s = forward / 2.0;
+    training_block_compute(&plan, &batch, &segment, &block);
+    ck_assert_double_eq(block.forward_s, forward);
+    plan.software.layer_host_s = 10.0;
+    training_block_compute(&plan, &batch, &segment, &block);
+    ck_assert_double_lt(backward, 10.0);
+    ck_assert_double_eq(block.forward_s, 10.0);
+    ck_assert_double_eq(block.backward_s, 10.0);
+    ck_assert_double_eq(block.recompute_s, 10.0);
+}
+END_TEST
+
+/* The host's wait for the router: once a forward and a recomputation, twice a backward, only where
+ * a layer has experts. */
+START_TEST(experts_wait_for_the_router) {
+    struct hardware_cluster cluster = no_memory_limit(1);
+    struct training_plan plan = plain_plan(&cluster, &expert_model);
+    struct training_block block, waiting;
+    struct llm_batch batch = whole_batch(1.0, 8000.0);
+    struct training_segment segment = {.part = TRAINING_LAYER, .blocks = 1};
+    plan.trained = true;
+    plan.recompute = TRAINING_RECOMPUTE_FULL;
+    for (int moe = 0; moe <= 1; moe++) {
+        segment.kind = (struct llm_layer_kind){.count = 1, .moe = moe == 1};
+        plan.software.expert_layer_s = 0.0;
+        training_block_compute(&plan, &batch, &segment, &block);
+        plan.software.expert_layer_s = 0.5;
+        training_block_compute(&plan, &batch, &segment, &waiting);
+        assert_relative(waiting.forward_s - block.forward_s, 0.5 * moe, 1e-9);
+        assert_relative(waiting.backward_s - block.backward_s, 1.0 * moe, 1e-9);
+        assert_relative(waiting.recompute_s - block.recompute_s, 0.5 * moe, 1e-9);
+    }
+}
+END_TEST
+
 static Suite *losses_suite(void) {
     Suite *suite = suite_create("training.losses");
     TCase *tests = tcase_create("losses");
     tcase_add_test(tests, kernels_lose_to_what_runs_behind_them);
     tcase_add_test(tests, nothing_behind_nothing_lost);
     tcase_add_test(tests, odd_widths_take_longer);
+    tcase_add_test(tests, layers_wait_for_the_host);
+    tcase_add_test(tests, experts_wait_for_the_router);
     tcase_add_test(tests, gradients_reduced_in_fp32);
     suite_add_tcase(suite, tests);
     return suite;

@@ -16,6 +16,27 @@ START_TEST(type_7_quantiles) {
 }
 END_TEST
 
+static double weighted(const struct validation_weighted *values, size_t count, double p) {
+    return validation_weighted_quantile(values, count, p);
+}
+
+/* Equal weights are the definition above. Weights 1, 2, 1 have middles at 0.5, 2 and 3.5: places 0,
+ * 0.5 and 1 of the way between the outer ones; 0.25 is half way to the second value. */
+START_TEST(weighted_quantiles) {
+    struct validation_weighted equal[] = {{10, 0.3}, {20, 0.3}, {30, 0.3}, {40, 0.3}};
+    struct validation_weighted uneven[] = {{30, 1}, {10, 1}, {20, 2}};
+    assert_relative(weighted(equal, 4, 0.5), 25.0, 1e-12);
+    assert_relative(weighted(equal, 4, 0.9), 37.0, 1e-12);
+    validation_weighted_sort(uneven, 3);
+    assert_relative(weighted(uneven, 3, 0.0), 10.0, 1e-12);
+    assert_relative(weighted(uneven, 3, 0.25), 15.0, 1e-12);
+    assert_relative(weighted(uneven, 3, 0.5), 20.0, 1e-12);
+    assert_relative(weighted(uneven, 3, 1.0), 30.0, 1e-12);
+    assert_relative(weighted(uneven, 1, 0.7), 10.0, 1e-12);
+    ck_assert(isnan(weighted(uneven, 0, 0.5)));
+}
+END_TEST
+
 /* tau-b by its definition, pair by pair. */
 static double tau_by_definition(const struct validation_pair *pairs, size_t count) {
     double sum = 0.0, measured = 0.0, forecast = 0.0;
@@ -88,6 +109,7 @@ static Suite *suite(void) {
     Suite *result = suite_create("validation_statistics");
     TCase *tests = tcase_create("statistics");
     tcase_add_test(tests, type_7_quantiles);
+    tcase_add_test(tests, weighted_quantiles);
     tcase_add_test(tests, tau_by_hand);
     tcase_add_test(tests, tau_against_its_definition);
     tcase_add_test(tests, groups_are_not_compared_with_each_other);
