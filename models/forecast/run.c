@@ -67,13 +67,15 @@ static enum rlhfsim_status add_replicas(struct forecast_runner *runner) {
     runner->loads = calloc((size_t)plan->replicas, sizeof *runner->loads);
     runner->routes =
         calloc((size_t)plan->scenario->algorithm.prompts_per_step, sizeof *runner->routes);
-    if (!runner->requests || !runner->replicas || !runner->shares || !runner->loads ||
-        !runner->routes)
+    runner->costs = generation_costs_new(&plan->generation, runner->samples.capacity);
+    if (!runner->requests || !runner->costs || !runner->replicas || !runner->shares ||
+        !runner->loads || !runner->routes)
         return RLHFSIM_NO_MEMORY;
     for (int i = 0; i < plan->replicas; i++) {
         runner->replicas[i] = generation_replica_new(runner->sim, &plan->generation);
         if (runner->replicas[i] == NULL)
             return RLHFSIM_NO_MEMORY;
+        generation_replica_share(runner->replicas[i], runner->costs);
     }
     return RLHFSIM_OK;
 }
@@ -96,6 +98,7 @@ static void runner_free(struct forecast_runner *runner) {
     for (int i = 0; runner->replicas != NULL && i < runner->plan->replicas; i++)
         generation_replica_free(runner->replicas[i]);
     free(runner->replicas);
+    generation_costs_free(runner->costs);
     free(runner->requests);
     free(runner->shares);
     free(runner->loads);

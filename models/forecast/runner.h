@@ -33,6 +33,7 @@ struct forecast_runner {
     uint32_t last_key;
 
     struct generation_replica **replicas;
+    struct generation_cost *costs; /* of all replicas */
     struct generation_request *requests;
     int replicas_running;
     size_t *shares;   /* by replica: prompts of the step */

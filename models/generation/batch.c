@@ -22,7 +22,7 @@ static uint32_t most_running(const struct generation_plan *plan, uint32_t count)
 size_t generation_batch_bytes(const struct generation_plan *plan, uint32_t count) {
     const struct generation_batch *batch = NULL;
     size_t running = most_running(plan, count);
-    return (running + 1) * sizeof *batch->costs +
+    return generation_costs_count(plan, count) * sizeof *batch->costs +
            (2 * running + count) * sizeof *batch->decoding.entries +
            count * (sizeof *batch->finish_s + 12 * sizeof(uint32_t) + 3 * sizeof(bool)) +
            (size_t)plan->software.block_tokens * sizeof *batch->cache.counts;
@@ -31,10 +31,11 @@ size_t generation_batch_bytes(const struct generation_plan *plan, uint32_t count
 void generation_batch_place(struct generation_batch *batch, const struct generation_plan *plan,
                             uint32_t count, void *block) {
     uint32_t running = most_running(plan, count);
+    size_t sizes = generation_costs_count(plan, count);
     *batch = (struct generation_batch){.plan = plan};
     batch->finish_s = block;
-    batch->costs = (struct generation_decode_cost *)(void *)(batch->finish_s + count);
-    batch->decoding.entries = (struct generation_finish *)(void *)(batch->costs + running + 1);
+    batch->costs = (struct generation_cost *)(void *)(batch->finish_s + count);
+    batch->decoding.entries = (struct generation_finish *)(void *)(batch->costs + sizes);
     batch->growing.entries = batch->decoding.entries + running;
     batch->away.entries = batch->growing.entries + running;
     batch->decoding.positions = (uint32_t *)(void *)(batch->away.entries + count);
@@ -52,8 +53,7 @@ void generation_batch_place(struct generation_batch *batch, const struct generat
     batch->swapped = (bool *)(batch->cache.counts + plan->software.block_tokens);
     batch->held = batch->swapped + count;
     batch->listed = batch->held + count;
-    for (uint32_t n = 0; n <= running; n++)
-        batch->costs[n].base_s = -1.0;
+    memset(batch->costs, 0, sizes * sizeof *batch->costs);
 }
 
 static void check_request(const struct generation_batch *batch,
@@ -132,10 +132,7 @@ void generation_batch_begin(struct generation_batch *batch,
 
 static const struct generation_decode_cost *decode_cost(struct generation_batch *batch,
                                                         int64_t sequences) {
-    struct generation_decode_cost *cost = &batch->costs[sequences];
-    if (cost->base_s < 0.0)
-        generation_decode_cost(batch->plan, sequences, cost);
-    return cost;
+    return &generation_costs_at(batch->costs, batch->plan, sequences)->decode;
 }
 
 /* Sum of a context that starts at `sum` and grows by `growth` an iteration. */
@@ -203,7 +200,8 @@ static void finish_decoding(struct generation_batch *batch) {
     int64_t n = batch->decoding.count, iterations = batch->span.iterations;
     count_decoding(batch, iterations, n, series(batch->context_tokens, n, iterations),
                    series(batch->window_tokens, batch->growing.count, iterations));
-    batch->expert_bytes += (double)iterations * generation_expert_bytes(batch->plan, (double)n);
+    batch->expert_bytes +=
+        (double)iterations * generation_costs_at(batch->costs, batch->plan, n)->expert_bytes;
     move_on(batch, iterations);
     batch->span.iterations = 0;
 }

@@ -48,8 +48,8 @@
  * the sequences below W: one that reaches it ends the span.
  */
 
+#include "models/generation/costs.h"
 #include "models/generation/finish_queue.h"
-#include "models/generation/iteration.h"
 #include "models/generation/kv_cache.h"
 
 #define GENERATION_NO_REQUEST UINT32_MAX
@@ -112,8 +112,7 @@ struct generation_batch {
     int64_t window_tokens;  /* the same, at most the window of each */
     struct generation_span span;
 
-    /* By number of sequences; base_s below 0 where not yet known. */
-    struct generation_decode_cost *costs;
+    struct generation_cost *costs; /* its own, or shared with others of its plan */
 
     double elapsed_s, half_s;
     uint32_t ended;

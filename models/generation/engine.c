@@ -15,7 +15,8 @@ struct generation_replica {
     struct sim *sim;
     struct generation_plan plan;
     struct generation_batch batch;
-    void *block; /* the batch's arrays */
+    struct generation_cost *costs; /* shared with others; NULL: the batch has its own */
+    void *block;                   /* the batch's arrays */
     size_t block_bytes;
     uint32_t capacity; /* requests it is placed for */
     bool busy, stopping;
@@ -38,6 +39,11 @@ struct generation_replica *generation_replica_new(struct sim *sim,
     if (replica != NULL)
         *replica = (struct generation_replica){.sim = sim, .plan = *plan};
     return replica;
+}
+
+void generation_replica_share(struct generation_replica *replica, struct generation_cost *costs) {
+    CONTRACT(replica->capacity == 0, "a replica that has not started yet");
+    replica->costs = costs;
 }
 
 void generation_replica_free(struct generation_replica *replica) {
@@ -64,6 +70,8 @@ static enum sim_status reserve(struct generation_replica *replica, size_t count)
     replica->block_bytes = bytes;
     replica->capacity = (uint32_t)count;
     generation_batch_place(&replica->batch, &replica->plan, (uint32_t)count, block);
+    if (replica->costs != NULL)
+        replica->batch.costs = replica->costs;
     return SIM_OK;
 }
 

@@ -16,7 +16,7 @@
  * the token-by-token twin.
  */
 
-#include "models/generation/plan.h"
+#include "models/generation/costs.h"
 #include "sim/sim.h"
 
 typedef void(generation_done_func)(struct sim *sim, void *subject, uint64_t argument,
@@ -29,6 +29,10 @@ struct generation_replica;
 struct generation_replica *generation_replica_new(struct sim *sim,
                                                   const struct generation_plan *plan);
 void generation_replica_free(struct generation_replica *replica);
+
+/* Before the first batch: the replica takes costs from a table that others of an equal plan share
+ * (generation/costs.h), made for the largest batch and outliving it. */
+void generation_replica_share(struct generation_replica *replica, struct generation_cost *costs);
 
 /* Starts `count` requests (at least 1, each one fits; they must stay in place until done) now;
  * `done` is called at the instant the last one ends and may start the next batch. The replica must

@@ -15,6 +15,7 @@
 
 struct record {
     struct record *next;
+    uint64_t hash; /* of the name: most comparisons end here */
     char name[CATALOG_NAME_BYTES];
     const char *provenance, *source;
     struct tree_place place; /* of the row */
@@ -56,38 +57,42 @@ void catalog_free(struct catalog *catalog) {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
+static bool is_named(const struct record *record, uint64_t hash, const char *name) {
+    return record->hash == hash && strcmp(record->name, name) == 0;
+}
+
 static struct record *find_record(const struct catalog *catalog, enum catalog_kind kind,
                                   const char *name) {
+    uint64_t hash = base_hash_text(BASE_HASH_START, name);
     for (struct record *record = catalog->records[kind]; record != NULL; record = record->next)
-        if (strcmp(record->name, name) == 0)
+        if (is_named(record, hash, name))
             return record;
     return NULL;
 }
 
-/* The record of a name: the earlier one, to be replaced, or a new one at the end. */
-static struct record *claim_record(struct load *load, const char *name) {
+/* A new record at the end. */
+static struct record *append_record(struct load *load) {
     struct record **link = &load->catalog->records[load->kind];
-    while (*link != NULL && strcmp((*link)->name, name) != 0)
+    while (*link != NULL)
         link = &(*link)->next;
-    if (*link == NULL)
-        *link = base_arena_allocate(&load->catalog->arena, sizeof **link);
-    return *link;
+    return *link = base_arena_allocate(&load->catalog->arena, sizeof **link);
 }
 
 static enum rlhfsim_status keep_row(struct load *load, const struct column_row *row, void *item) {
     char name[CATALOG_NAME_BYTES];
     size_t provenance = catalog_provenance_column(load->kind);
     catalog_row_name(load->kind, row, name, sizeof name);
-    const struct record *earlier = find_record(load->catalog, load->kind, name);
+    struct record *earlier = find_record(load->catalog, load->kind, name);
     /* The address of the file's name tells files apart. */
     if (earlier != NULL && earlier->place.file == load->file)
         return tree_error(load->diagnostics, row->place[0],
                           "%s '%s' is written twice, first on line %d",
                           catalog_kind_name(load->kind), name, earlier->place.line);
-    struct record *record = claim_record(load, name);
+    struct record *record = earlier != NULL ? earlier : append_record(load);
     if (record == NULL)
         return RLHFSIM_NO_MEMORY;
     base_text_copy(record->name, sizeof record->name, name);
+    record->hash = base_hash_text(BASE_HASH_START, record->name);
     bool alias = load->kind == CATALOG_ALIASES;
     record->provenance = alias ? NULL : catalog_provenance_name((int)row->number[provenance]);
     record->source = row->text[alias ? ALIAS_SOURCE : provenance + 1];
@@ -182,9 +187,9 @@ static enum rlhfsim_status check_nodes(struct load *load) {
     for (const struct record *record = load->catalog->records[CATALOG_NODES]; record != NULL;
          record = record->next) {
         const struct catalog_node_row *row = record->item;
-        const char *near = catalog_nearest(load->catalog, CATALOG_GPUS, row->node.gpu);
         if (find_record(load->catalog, CATALOG_GPUS, row->node.gpu) != NULL)
             continue;
+        const char *near = catalog_nearest(load->catalog, CATALOG_GPUS, row->node.gpu);
         worst = tree_error(load->diagnostics, record->place,
                            "node '%s' has GPU '%s', which is not "
                            "in gpus.csv%s%s%s",
@@ -200,9 +205,9 @@ static enum rlhfsim_status check_laws(struct load *load) {
     for (const struct record *record = load->catalog->records[CATALOG_KERNELS]; record != NULL;
          record = record->next) {
         const struct catalog_law *law = record->item;
-        const char *near = catalog_nearest(load->catalog, CATALOG_GPUS, law->gpu);
         if (find_record(load->catalog, CATALOG_GPUS, law->gpu) != NULL)
             continue;
+        const char *near = catalog_nearest(load->catalog, CATALOG_GPUS, law->gpu);
         worst = tree_error(load->diagnostics, record->place, "GPU '%s' is not in gpus.csv%s%s%s",
                            law->gpu, near == NULL ? "" : "; did you mean '",
                            near == NULL ? "" : near, near == NULL ? "" : "'?");
@@ -226,9 +231,9 @@ static enum rlhfsim_status check_aliases(struct load *load) {
     for (const struct record *record = load->catalog->records[CATALOG_ALIASES]; record != NULL;
          record = record->next) {
         const struct catalog_alias *alias = record->item;
-        const char *near = catalog_nearest(load->catalog, alias->kind, alias->name);
         if (find_record(load->catalog, alias->kind, alias->name) != NULL)
             continue;
+        const char *near = catalog_nearest(load->catalog, alias->kind, alias->name);
         worst = tree_error(load->diagnostics, record->row.place[ALIAS_NAME],
                            "alias '%s' stands for %s '%s', which is not in %s%s%s%s", alias->alias,
                            catalog_kind_name(alias->kind), alias->name,
