@@ -119,22 +119,20 @@ static double small_s(const struct generation_plan *plan, const struct llm_layer
 
 /* ---- collectives -------------------------------------------------------------------------- */
 
-/* Engines reduce small buffers in one shot: every GPU reads those of all others. */
-static double one_shot_s(const struct hardware_cluster *cluster, int ranks, double bytes) {
-    double rate = cluster->gpu.scaleup_bandwidth_bytes_per_s * cluster->node.scaleup_efficiency;
-    return cluster->node.collective_start_s + (ranks - 1) * bytes / rate;
-}
-
+/* Engines have an all-reduce of their own for small buffers beside those of the library; in a graph
+ * the buffer is first copied to where the others can read it. */
 static double all_reduce_s(const struct generation_plan *plan, double tokens) {
-    const struct hardware_cluster *cluster = plan->cluster;
+    static const struct network_call call = {.copied = true,
+                                             .algorithms = 1u << NETWORK_RING | 1u << NETWORK_TREE |
+                                                           1u << NETWORK_SWITCH |
+                                                           1u << NETWORK_DIRECT};
     double bytes = tokens * (double)plan->architecture->hidden * ELEMENT_BYTES;
     if (plan->tp == 1)
         return 0.0;
-    struct network_group group = network_group_strided(cluster, plan->tp, 1);
-    double seconds = network_collective_s(cluster, NETWORK_ALL_REDUCE, group, bytes);
-    if (plan->tp <= cluster->gpus_per_node)
-        seconds = fmin(seconds, one_shot_s(cluster, plan->tp, bytes));
-    return plan->software.collective_factor * seconds;
+    struct network_group group = network_group_strided(plan->cluster, plan->tp, 1);
+    return plan->software.collective_factor *
+           network_collective_estimate(plan->cluster, NETWORK_ALL_REDUCE, group, bytes, &call)
+               .seconds;
 }
 
 /* The tokens of all groups to all GPUs with experts, and their sums back. */
