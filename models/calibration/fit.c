@@ -19,6 +19,7 @@
 #define STEPS 20
 #define FAR 25.0
 #define STILL 1e-4
+#define DIFFERENCE 1e-4 /* of a logarithm: the forecasts are smooth far below it */
 
 /* Between the number that is searched, without bounds, and the coefficient. */
 static double value_of(const struct fit_coefficient *c, double searched) {
@@ -37,16 +38,48 @@ static void set_values(const struct fit_problem *problem, const gsl_vector *x, d
     problem->set(problem->context, values);
 }
 
+/* How far a coefficient is from its start, as a residual. */
+static double held_back(const struct fit_problem *problem, const gsl_vector *x, size_t index) {
+    const struct fit_coefficient *c = &problem->coefficient[index];
+    return problem->prior * (gsl_vector_get(x, index) - free_of(c, c->start));
+}
+
 static int residuals(const gsl_vector *x, void *data, gsl_vector *result) {
     const struct fit_problem *problem = data;
     double values[FIT_COEFFICIENT_LIMIT];
     set_values(problem, x, values);
     for (size_t i = 0; i < problem->points; i++)
         gsl_vector_set(result, i, problem->residual(problem->context, i));
-    for (size_t i = 0; i < problem->coefficients; i++) {
-        const struct fit_coefficient *c = &problem->coefficient[i];
-        gsl_vector_set(result, problem->points + i,
-                       problem->prior * (gsl_vector_get(x, i) - free_of(c, c->start)));
+    for (size_t i = 0; i < problem->coefficients; i++)
+        gsl_vector_set(result, problem->points + i, held_back(problem, x, i));
+    return GSL_SUCCESS;
+}
+
+static bool depends(const struct fit_problem *problem, size_t point, size_t coefficient) {
+    return problem->depends == NULL || problem->depends(problem->context, point, coefficient);
+}
+
+/* Forward differences, of the points that depend. The first column holds the residuals meanwhile,
+ * and is the last to be filled. */
+static int derivatives(const gsl_vector *x, void *data, gsl_matrix *result) {
+    const struct fit_problem *problem = data;
+    double values[FIT_COEFFICIENT_LIMIT];
+    gsl_matrix_set_zero(result);
+    set_values(problem, x, values);
+    for (size_t i = 0; i < problem->points; i++)
+        gsl_matrix_set(result, i, 0, problem->residual(problem->context, i));
+    for (size_t k = problem->coefficients; k-- > 0;) {
+        double kept = values[k];
+        values[k] = value_of(&problem->coefficient[k], gsl_vector_get(x, k) + DIFFERENCE);
+        problem->set(problem->context, values);
+        for (size_t i = 0; i < problem->points; i++) {
+            double here = gsl_matrix_get(result, i, 0), change = 0.0;
+            if (depends(problem, i, k))
+                change = problem->residual(problem->context, i) - here;
+            gsl_matrix_set(result, i, k, change / DIFFERENCE);
+        }
+        values[k] = kept;
+        gsl_matrix_set(result, problem->points + k, k, problem->prior);
     }
     return GSL_SUCCESS;
 }
@@ -105,6 +138,7 @@ static bool move(struct search *search) {
 bool fit_solve(const struct fit_problem *problem, int rounds, double *values) {
     struct search search = {0};
     gsl_multifit_nlinear_fdf function = {.f = residuals,
+                                         .df = problem->depends == NULL ? NULL : derivatives,
                                          .n = rows_of(problem),
                                          .p = problem->coefficients,
                                          .params = (void *)problem};

@@ -26,10 +26,13 @@ struct fit_problem {
     /* Takes over values of the coefficients, then gives the residual of a point, finite. */
     void (*set)(void *context, const double *values);
     double (*residual)(void *context, size_t point);
+    /* Whether the residual of a point may change with a coefficient; NULL: it always may. Where
+     * most do not, as with coefficients of one group of points each, derivatives cost little. */
+    bool (*depends)(void *context, size_t point, size_t coefficient);
     void *context;
 };
 
-#define FIT_COEFFICIENT_LIMIT 16
+#define FIT_COEFFICIENT_LIMIT 96
 
 /* `values` is where the search starts (inside the bounds) and receives the best; `rounds` of
  * weighting. Needs at least as many points as coefficients. False without memory. */

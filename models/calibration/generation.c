@@ -1,214 +1,238 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 /*
- * engines.csv from measured serving points: what each engine's process and launches add (host
- * times, launches in a graph, layers with experts, layers without a graph, collectives), six
- * numbers an engine. What kernels reach (efficiencies, traffic) is one set for all engines and
- * stays as the catalog has it. Residuals are logarithms of forecast over measured; a served point
- * counts by its time a token, a run by its tokens a second. An engine with few points keeps its
- * row.
+ * engines.csv from measured serving points. What kernels reach in an engine (efficiencies, traffic)
+ * is one set for all engines; what an engine's process and launches add (host times, launches in a
+ * graph, layers with experts, layers without a graph, collectives) is six numbers an engine. All of
+ * them are found together, as the least robust squares of log(forecast / measured), every one held
+ * weakly near what it would be of physics alone, so that the catalog's present rows play no part
+ * and the same points give the same file. A served point counts by its time a token, a run by its
+ * tokens a second.
  *
- * Errors are given on all points of an engine, and on those of each model by a fit without it.
+ * An engine with few points keeps its own six numbers. Every model in turn is forecast by a fit to
+ * all points of other models; where an engine has no others, its numbers are those of physics.
  */
 
 #include "models/calibration/fit.h"
-#include "models/calibration/kind.h"
+#include "models/calibration/serving_points.h"
 #include "models/scenario/columns.h"
-#include "models/validation/generation_row.h"
-#include "models/validation/kind.h"
 #include "models/validation/statistics.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_POINTS 12
-/* Of a queue: what comes after is the same again. */
-#define MOST_WAVES 2
 #define ROUNDS 3
+#define HELD_OUT_ROUNDS 2 /* they begin at the fit to all points */
 #define RESIDUAL_SCALE 0.05
-/* A factor of e from the catalog's value costs as much as this residual at one point. */
+/* A factor of e from the start costs as much as this residual at one point. */
 #define PRIOR 0.3
 /* Odd points (queues, caches that are not said) are not to steer the fit. */
 #define MOST_RESIDUAL 1.0
+#define ENGINES_LIMIT 12
 
-struct point {
-    struct serving_case serving;
-    const struct catalog_engine *engine;
-    char model[96];
-    double measured;
-    double error; /* of the fit, and of one without the model */
-    double held_out;
-};
-
-struct points {
-    struct point *at;
-    size_t count, room;
-    struct calibration_run *run;
-};
-
-/* The coefficients of an engine, and where they stand in its row. */
-static const struct {
+struct place {
+    size_t offset; /* in struct generation_software */
     enum engine_column column;
-    double unit; /* SI of one in the file */
-    double least;
-} fitted[] = {{ENGINE_ITERATION_HOST_MS, 1e-3, 0.05}, {ENGINE_SEQUENCE_HOST_US, 1e-6, 1.0},
-              {ENGINE_LAUNCH_FACTOR, 1.0, 0.1},       {ENGINE_EXPERT_LAYER_US, 1e-6, 1.0},
-              {ENGINE_EAGER_LAYER_US, 1e-6, 1.0},     {ENGINE_COLLECTIVE_FACTOR, 1.0, 0.1}};
+    double unit;  /* SI of one in the file */
+    double start; /* as in the file */
+    double most;
+};
 
-#define FITTED (sizeof fitted / sizeof fitted[0])
+#define PLACE(field, column, unit, start, most) \
+    { offsetof(struct generation_software, field), column, unit, start, most }
 
-static double *coefficient(struct generation_software *software, size_t index) {
-    double *const places[FITTED] = {&software->iteration_host_s, &software->sequence_host_s,
-                                    &software->launch_factor,    &software->expert_layer_s,
-                                    &software->eager_layer_s,    &software->collective_factor};
-    return places[index];
+/* One set for all. Kernels of engines reach what they reach alone; grouped products of few rows
+ * half of it, products of 4 bits three quarters; half of the small kernels' traffic stays in
+ * caches. */
+static const struct place shared[] = {
+    PLACE(product_efficiency, ENGINE_PRODUCT_EFFICIENCY, 1.0, 1.0, (double)INFINITY),
+    PLACE(kv_efficiency, ENGINE_KV_EFFICIENCY, 1.0, 1.0, (double)INFINITY),
+    PLACE(compute_efficiency, ENGINE_COMPUTE_EFFICIENCY, 1.0, 0.9, (double)INFINITY),
+    PLACE(fp4_efficiency, ENGINE_FP4_EFFICIENCY, 1.0, 0.75, (double)INFINITY),
+    PLACE(expert_efficiency, ENGINE_EXPERT_EFFICIENCY, 1.0, 0.5, (double)INFINITY),
+    PLACE(activation_share, ENGINE_ACTIVATION_SHARE, 1.0, 0.5, 1.0),
+    PLACE(exchange_factor, ENGINE_EXCHANGE_FACTOR, 1.0, 1.0, (double)INFINITY)};
+
+/* Of an engine. A host takes some tenths of a millisecond an iteration and ten microseconds a
+ * sequence; launches and collectives take what they take alone. */
+static const struct place own[] = {
+    PLACE(iteration_host_s, ENGINE_ITERATION_HOST_MS, 1e-3, 0.3, (double)INFINITY),
+    PLACE(sequence_host_s, ENGINE_SEQUENCE_HOST_US, 1e-6, 10.0, (double)INFINITY),
+    PLACE(launch_factor, ENGINE_LAUNCH_FACTOR, 1.0, 1.0, (double)INFINITY),
+    PLACE(expert_layer_s, ENGINE_EXPERT_LAYER_US, 1e-6, 30.0, (double)INFINITY),
+    PLACE(eager_layer_s, ENGINE_EAGER_LAYER_US, 1e-6, 80.0, (double)INFINITY),
+    PLACE(collective_factor, ENGINE_COLLECTIVE_FACTOR, 1.0, 1.0, (double)INFINITY)};
+
+#define SHARED (sizeof shared / sizeof *shared)
+#define OWN (sizeof own / sizeof *own)
+#define COEFFICIENTS_LIMIT (SHARED + OWN * ENGINES_LIMIT)
+
+/* ---- coefficients ---------------------------------------------------------------------------- */
+
+/* Engines that are fitted, and the values: the shared ones, then those of each engine. */
+struct fitting {
+    struct serving_points *points;
+    const struct catalog_engine *engines[ENGINES_LIMIT];
+    size_t engine_count;
+    double values[COEFFICIENTS_LIMIT];
+    /* of the fit under way */
+    const double *tried;
+    struct serving_point **seen;
+    size_t seen_count;
+};
+
+static size_t coefficients_of(const struct fitting *fitting) {
+    return SHARED + OWN * fitting->engine_count;
 }
 
-/* ---- points ---------------------------------------------------------------------------------- */
-
-static bool make_room(struct points *points) {
-    if (points->count < points->room)
-        return true;
-    size_t room = points->room == 0 ? 256 : 2 * points->room;
-    struct point *at = realloc(points->at, room * sizeof *at);
-    if (at == NULL)
-        return false;
-    points->at = at;
-    points->room = room;
-    return true;
+static const struct place *place_of(size_t coefficient) {
+    return coefficient < SHARED ? &shared[coefficient] : &own[(coefficient - SHARED) % OWN];
 }
 
-/* The time a token of a served row, else its rate; 0 without either. */
-static double measured_of(const struct generation_columns *columns, const struct csv_row *row) {
-    const char *tpot = validation_cell(row, columns->tpot_ms);
-    const char *rate = validation_cell(row, columns->output_tokens_per_s);
-    return *tpot != '\0' ? strtod(tpot, NULL) : strtod(rate, NULL);
+/* The index of an engine; engine_count where it is not fitted. */
+static size_t engine_index(const struct fitting *fitting, const struct catalog_engine *engine) {
+    size_t i = 0;
+    while (i < fitting->engine_count && fitting->engines[i] != engine)
+        i++;
+    return i;
 }
 
-static bool add_point(struct points *points, const struct generation_columns *columns,
-                      const struct csv_row *row) {
-    if (!make_room(points))
-        return false;
-    struct point *point = &points->at[points->count];
-    *point = (struct point){.measured = measured_of(columns, row)};
-    const char *reason =
-        generation_row_read(points->run->catalog, columns, row, &point->serving, &point->engine);
-    if (reason == NULL && !(point->measured > 0.0))
-        reason = "no measured value";
-    if (reason != NULL)
-        return calibration_count_skip(points->run->calibration, reason);
-    int64_t waves = (int64_t)MOST_WAVES * point->serving.plan.max_sequences;
-    if (point->serving.mode == SERVING_QUEUED && point->serving.requests > waves)
-        point->serving.requests = waves;
-    memcpy(point->model, point->serving.architecture.name, sizeof point->model);
-    points->count++;
-    return true;
+static void put(struct generation_software *software, const struct place *place, double value) {
+    memcpy((char *)software + place->offset, &value, sizeof value);
 }
 
-static enum rlhfsim_status read_table(struct points *points, struct validation_run *reader,
-                                      const char *path) {
-    struct csv_table table;
-    struct generation_columns columns;
-    enum rlhfsim_status status = validation_read_table(reader, path, &table);
-    if (status == RLHFSIM_OK)
-        status = generation_columns_find(&table, path, reader->diagnostics, &columns);
-    if (status != RLHFSIM_OK)
-        return status;
-    for (const struct csv_row *row = table.rows; row != NULL; row = row->next)
-        if (!add_point(points, &columns, row))
-            return RLHFSIM_NO_MEMORY;
-    return RLHFSIM_OK;
-}
-
-static enum rlhfsim_status read_tables(struct calibration_run *run, struct points *points) {
-    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics, NULL};
-    enum rlhfsim_status status = reader.validation == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
-    for (size_t i = 0; i < run->path_count && status == RLHFSIM_OK; i++)
-        status = read_table(points, &reader, run->paths[i]);
-    rlhfsim_validation_free(reader.validation);
-    return status;
+/* The engine with the values; its own six stay where it is not fitted. */
+static struct generation_software software_of(const struct fitting *fitting,
+                                              const struct catalog_engine *engine,
+                                              const double *values) {
+    struct generation_software software = engine->software;
+    size_t index = engine_index(fitting, engine);
+    for (size_t i = 0; i < SHARED; i++)
+        put(&software, &shared[i], values[i]);
+    for (size_t i = 0; index < fitting->engine_count && i < OWN; i++)
+        put(&software, &own[i], values[SHARED + index * OWN + i]);
+    return software;
 }
 
 /* ---- fits ------------------------------------------------------------------------------------ */
 
-/* The points of one engine that a fit sees. */
-struct subset {
-    struct point **at;
-    size_t count;
-    const double *values;
-};
-
-static double log_ratio(const struct point *point, const double *values) {
-    struct serving_case serving = point->serving;
-    struct serving_forecast forecast;
-    for (size_t i = 0; i < FITTED; i++)
-        *coefficient(&serving.plan.software, i) = values[i];
-    serving_case_bind(&serving);
-    if (!serving_case_forecast(&serving, &forecast))
-        return 0.0;
-    double value =
-        serving.mode == SERVING_CLIENTS ? 1e3 * forecast.tpot_s : forecast.output_tokens_per_s;
-    return log(value / point->measured);
+static double point_error(const struct fitting *fitting, const struct serving_point *point,
+                          const double *values, bool exactly) {
+    struct generation_software software = software_of(fitting, point->engine, values);
+    return serving_point_error(point, &software, exactly);
 }
 
 static void set_values(void *context, const double *values) {
-    ((struct subset *)context)->values = values;
+    ((struct fitting *)context)->tried = values;
 }
 
 static double residual(void *context, size_t index) {
-    const struct subset *subset = context;
-    return fmax(-MOST_RESIDUAL, fmin(MOST_RESIDUAL, log_ratio(subset->at[index], subset->values)));
+    const struct fitting *fitting = context;
+    double error = point_error(fitting, fitting->seen[index], fitting->tried, false);
+    return fmax(-MOST_RESIDUAL, fmin(MOST_RESIDUAL, error));
 }
 
-static bool fit(struct subset *subset, const struct generation_software *start, double *values) {
-    struct fit_coefficient coefficients[FITTED];
-    struct generation_software software = *start;
-    for (size_t i = 0; i < FITTED; i++) {
-        values[i] = fmax(*coefficient(&software, i), fitted[i].least * fitted[i].unit);
-        coefficients[i] = (struct fit_coefficient){values[i], 0.0, (double)INFINITY};
+static bool depends(void *context, size_t index, size_t coefficient) {
+    const struct fitting *fitting = context;
+    const struct serving_point *point = fitting->seen[index];
+    const struct place *place = place_of(coefficient);
+    const struct generation_plan *plan = &point->serving.plan;
+    if (coefficient >= SHARED &&
+        (coefficient - SHARED) / OWN != engine_index(fitting, point->engine))
+        return false;
+    if (place->column == ENGINE_FP4_EFFICIENCY)
+        return plan->format == GENERATION_FP4;
+    if (place->column == ENGINE_EXPERT_EFFICIENCY || place->column == ENGINE_EXPERT_LAYER_US)
+        return point->serving.architecture.moe_layers > 0;
+    if (place->column == ENGINE_EXCHANGE_FACTOR)
+        return plan->dp > 1;
+    return place->column != ENGINE_COLLECTIVE_FACTOR || plan->tp > 1;
+}
+
+/* Fits to the points of all models but one (NULL: none); `values` is where it begins. */
+static bool fit(struct fitting *fitting, const char *without, int rounds, double *values) {
+    struct fit_coefficient coefficients[COEFFICIENTS_LIMIT];
+    fitting->seen_count = 0;
+    for (size_t i = 0; i < fitting->points->count; i++) {
+        struct serving_point *point = &fitting->points->at[i];
+        if (engine_index(fitting, point->engine) < fitting->engine_count &&
+            (without == NULL || strcmp(point->model, without) != 0))
+            fitting->seen[fitting->seen_count++] = point;
     }
-    struct fit_problem problem = {.points = subset->count,
-                                  .coefficients = FITTED,
+    for (size_t i = 0; i < coefficients_of(fitting); i++) {
+        const struct place *place = place_of(i);
+        coefficients[i] =
+            (struct fit_coefficient){place->start * place->unit, 0.0, place->most * place->unit};
+    }
+    struct fit_problem problem = {.points = fitting->seen_count,
+                                  .coefficients = coefficients_of(fitting),
                                   .coefficient = coefficients,
                                   .scale = RESIDUAL_SCALE,
                                   .prior = PRIOR,
                                   .set = set_values,
                                   .residual = residual,
-                                  .context = subset};
-    return fit_solve(&problem, ROUNDS, values);
+                                  .depends = depends,
+                                  .context = fitting};
+    return problem.points < problem.coefficients || fit_solve(&problem, rounds, values);
 }
 
-/* Points of an engine, all of them or those of other models than `without`. */
-static void choose(struct points *points, const struct catalog_engine *engine, const char *without,
-                   struct subset *subset) {
-    subset->count = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        struct point *point = &points->at[i];
-        if (point->engine == engine && (without == NULL || strcmp(point->model, without) != 0))
-            subset->at[subset->count++] = point;
+static void start(const struct fitting *fitting, double *values) {
+    for (size_t i = 0; i < coefficients_of(fitting); i++)
+        values[i] = place_of(i)->start * place_of(i)->unit;
+}
+
+/* As they will be read from the file. */
+static void round_values(struct fitting *fitting) {
+    for (size_t i = 0; i < coefficients_of(fitting); i++) {
+        char text[32];
+        double unit = place_of(i)->unit;
+        (void)snprintf(text, sizeof text, "%.4g", fitting->values[i] / unit);
+        fitting->values[i] = strtod(text, NULL) * unit;
     }
 }
 
-/* Every model in turn is forecast by a fit that has not seen it; where nothing is left to fit, by
- * the catalog. */
-static bool hold_out(struct points *points, const struct catalog_engine *engine,
-                     struct subset *subset) {
+static bool fit_all(struct fitting *fitting) {
+    start(fitting, fitting->values);
+    if (!fit(fitting, NULL, ROUNDS, fitting->values))
+        return false;
+    round_values(fitting);
+    for (size_t i = 0; i < fitting->points->count; i++) {
+        struct serving_point *point = &fitting->points->at[i];
+        point->error = expm1(point_error(fitting, point, fitting->values, true));
+        point->held_out = (double)NAN;
+    }
+    return true;
+}
+
+/* An engine that has no point of another model has nothing to begin at but the start. */
+static void forget_unseen(const struct fitting *fitting, const char *without, double *values) {
+    for (size_t e = 0; e < fitting->engine_count; e++) {
+        bool seen = false;
+        for (size_t i = 0; i < fitting->points->count && !seen; i++)
+            seen = fitting->points->at[i].engine == fitting->engines[e] &&
+                   strcmp(fitting->points->at[i].model, without) != 0;
+        for (size_t i = 0; !seen && i < OWN; i++)
+            values[SHARED + e * OWN + i] = own[i].start * own[i].unit;
+    }
+}
+
+static bool hold_out(struct fitting *fitting) {
+    struct serving_points *points = fitting->points;
     for (size_t i = 0; i < points->count; i++) {
-        double values[FITTED];
+        double values[COEFFICIENTS_LIMIT];
         const char *model = points->at[i].model;
-        if (points->at[i].engine != engine || !isnan(points->at[i].held_out))
+        if (!isnan(points->at[i].held_out))
             continue;
-        choose(points, engine, model, subset);
-        bool enough = subset->count >= LEAST_POINTS;
-        struct generation_software software = engine->software;
-        for (size_t k = 0; k < FITTED; k++)
-            values[k] = *coefficient(&software, k);
-        if (enough && !fit(subset, &engine->software, values))
+        memcpy(values, fitting->values, sizeof values);
+        forget_unseen(fitting, model, values);
+        if (!fit(fitting, model, HELD_OUT_ROUNDS, values))
             return false;
         for (size_t k = i; k < points->count; k++)
-            if (points->at[k].engine == engine && strcmp(points->at[k].model, model) == 0)
-                points->at[k].held_out = expm1(log_ratio(&points->at[k], values));
+            if (strcmp(points->at[k].model, model) == 0)
+                points->at[k].held_out = expm1(point_error(fitting, &points->at[k], values, false));
     }
     return true;
 }
@@ -237,98 +261,197 @@ static void put_header(FILE *stream) {
     putc('\n', stream);
 }
 
-static void put_row(struct calibration_run *run, const char *name, const double *values,
+/* The sources of an engine's points, each once. */
+static void put_sources(FILE *stream, const struct serving_points *points,
+                        const struct catalog_engine *engine) {
+    const char *said = "";
+    for (size_t i = 0; i < points->count; i++) {
+        bool seen = points->at[i].engine != engine;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = points->at[k].engine == engine &&
+                   strcmp(points->at[k].source, points->at[i].source) == 0;
+        if (!seen && *points->at[i].source != '\0')
+            fprintf(stream, "%s%s", said, points->at[i].source);
+        said = seen ? said : "; ";
+    }
+}
+
+static bool put_source(const struct fitting *fitting, const struct catalog_engine *engine,
+                       const struct rlhfsim_calibration_line *line) {
+    struct calibration_run *run = fitting->points->run;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return false;
+    fprintf(stream,
+            "rlhfsim calibrate generation: %zu points; median error %.1f %%; P90 %.1f %%; models "
+            "left out %.1f and %.1f %%; ",
+            line->points, 100.0 * line->median_error, 100.0 * line->p90_error,
+            100.0 * line->held_out_median_error, 100.0 * line->held_out_p90_error);
+    put_sources(stream, fitting->points, engine);
+    bool good = fclose(stream) == 0;
+    if (good)
+        put_cell(run->text, text);
+    free(text);
+    return good;
+}
+
+/* The coefficient in a column, or NULL. */
+static const struct place *fitted_column(size_t column, bool is_fitted) {
+    for (size_t i = 0; i < SHARED; i++)
+        if ((size_t)shared[i].column == column)
+            return &shared[i];
+    for (size_t i = 0; is_fitted && i < OWN; i++)
+        if ((size_t)own[i].column == column)
+            return &own[i];
+    return NULL;
+}
+
+/* `line` is NULL for an engine that keeps its row, but for what all share. */
+static bool put_row(const struct fitting *fitting, const struct catalog_engine *engine,
                     const struct rlhfsim_calibration_line *line) {
-    const struct column_row *row = catalog_row(run->catalog, CATALOG_ENGINES, name);
+    struct calibration_run *run = fitting->points->run;
+    const struct column_row *row =
+        catalog_row(run->catalog, CATALOG_ENGINES, engine->software.name);
+    struct generation_software software = software_of(fitting, engine, fitting->values);
     size_t count;
+    bool good = true;
     (void)catalog_columns(CATALOG_ENGINES, &count);
     for (size_t i = 0; i < count; i++) {
-        size_t k = 0;
-        while (k < FITTED && (size_t)fitted[k].column != i)
-            k++;
+        const struct place *place = fitted_column(i, line != NULL);
+        double value = 0.0;
         fputs(i == 0 ? "" : ",", run->text);
-        if (values != NULL && k < FITTED) {
-            fprintf(run->text, "%.4g", values[k] / fitted[k].unit);
-        } else if (values != NULL && i == ENGINE_PROVENANCE) {
+        if (place != NULL) {
+            memcpy(&value, (const char *)&software + place->offset, sizeof value);
+            fprintf(run->text, "%.4g", value / place->unit);
+        } else if (line != NULL && i == ENGINE_PROVENANCE) {
             fputs("measured", run->text);
-        } else if (values != NULL && i == ENGINE_SOURCE) {
-            calibration_put_command(run, run->text);
-            fprintf(run->text, ": %zu points; median error %.1f %%; P90 %.1f %%", line->points,
-                    100.0 * line->median_error, 100.0 * line->p90_error);
+        } else if (line != NULL && i == ENGINE_SOURCE) {
+            good = good && put_source(fitting, engine, line);
         } else {
             put_cell(run->text, row->text[i]);
         }
     }
     putc('\n', run->text);
+    return good;
 }
 
-/* ---- one engine ------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 
-static void summarise(struct points *points, const struct catalog_engine *engine, double *sorted,
+/* Points of an engine or of a model, or all of them. */
+struct group {
+    const struct catalog_engine *engine; /* NULL: any */
+    const char *model;
+    const char *subject;
+};
+
+static bool belongs(const struct serving_point *point, const struct group *group) {
+    return (group->engine == NULL || point->engine == group->engine) &&
+           (group->model == NULL || strcmp(point->model, group->model) == 0);
+}
+
+static bool summarise(const struct fitting *fitting, const struct group *group, double *sorted,
                       struct rlhfsim_calibration_line *line) {
+    struct calibration_run *run = fitting->points->run;
+    *line = (struct rlhfsim_calibration_line){
+        .subject =
+            base_arena_text(&run->calibration->arena, group->subject, strlen(group->subject))};
     for (int held_out = 0; held_out < 2; held_out++) {
         size_t count = 0;
-        for (size_t i = 0; i < points->count; i++)
-            if (points->at[i].engine == engine)
-                sorted[count++] =
-                    fabs(held_out == 1 ? points->at[i].held_out : points->at[i].error);
+        for (size_t i = 0; i < fitting->points->count; i++) {
+            const struct serving_point *point = &fitting->points->at[i];
+            if (belongs(point, group) &&
+                engine_index(fitting, point->engine) < fitting->engine_count)
+                sorted[count++] = fabs(held_out == 1 ? point->held_out : point->error);
+        }
         validation_sort(sorted, count);
-        double median = validation_quantile(sorted, count, 0.5);
-        double p90 = validation_quantile(sorted, count, 0.9);
         line->points = count;
-        *(held_out == 1 ? &line->held_out_median_error : &line->median_error) = median;
-        *(held_out == 1 ? &line->held_out_p90_error : &line->p90_error) = p90;
+        *(held_out == 1 ? &line->held_out_median_error : &line->median_error) =
+            count == 0 ? (double)NAN : validation_quantile(sorted, count, 0.5);
+        *(held_out == 1 ? &line->held_out_p90_error : &line->p90_error) =
+            count == 0 ? (double)NAN : validation_quantile(sorted, count, 0.9);
     }
+    return line->subject != NULL;
 }
 
-static bool calibrate_engine(struct points *points, const struct catalog_engine *engine,
-                             struct subset *subset, double *sorted) {
-    struct calibration_run *run = points->run;
-    const char *name = engine->software.name;
-    struct rlhfsim_calibration_line line = {
-        .subject = base_arena_text(&run->calibration->arena, name, strlen(name))};
-    double values[FITTED];
-    choose(points, engine, NULL, subset);
-    if (subset->count < LEAST_POINTS) {
-        put_row(run, name, NULL, NULL);
-        return true;
+static bool report_models(const struct fitting *fitting, double *sorted) {
+    struct calibration_run *run = fitting->points->run;
+    struct rlhfsim_calibration_line line;
+    for (size_t i = 0; i < fitting->points->count; i++) {
+        const char *model = fitting->points->at[i].model;
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(fitting->points->at[k].model, model) == 0;
+        struct group group = {NULL, model, model};
+        if (seen)
+            continue;
+        if (!summarise(fitting, &group, sorted, &line) ||
+            (line.points > 0 && !calibration_add_line(run->calibration, &line)))
+            return false;
     }
-    if (line.subject == NULL || !fit(subset, &engine->software, values))
-        return false;
-    for (size_t i = 0; i < subset->count; i++) {
-        subset->at[i]->error = expm1(log_ratio(subset->at[i], values));
-        subset->at[i]->held_out = (double)NAN;
-    }
-    if (!hold_out(points, engine, subset))
-        return false;
-    summarise(points, engine, sorted, &line);
-    put_row(run, name, values, &line);
-    return calibration_add_line(run->calibration, &line);
+    struct group all = {NULL, NULL, "all"};
+    return summarise(fitting, &all, sorted, &line) && calibration_add_line(run->calibration, &line);
 }
 
-static enum rlhfsim_status calibrate_engines(struct calibration_run *run, struct points *points) {
-    struct subset subset = {.at = calloc(points->count, sizeof *subset.at)};
-    double *sorted = calloc(points->count, sizeof *sorted);
-    bool good = subset.at != NULL && sorted != NULL;
+/* Writes the rows, in the order of the catalog. */
+static bool report_engines(const struct fitting *fitting, double *sorted) {
+    struct calibration_run *run = fitting->points->run;
     const char *name;
     put_header(run->text);
-    for (size_t i = 0; good && (name = catalog_name_at(run->catalog, CATALOG_ENGINES, i)) != NULL;
-         i++)
-        good = calibrate_engine(points, catalog_engine(run->catalog, name), &subset, sorted);
+    for (size_t i = 0; (name = catalog_name_at(run->catalog, CATALOG_ENGINES, i)) != NULL; i++) {
+        const struct catalog_engine *engine = catalog_engine(run->catalog, name);
+        bool fitted = engine_index(fitting, engine) < fitting->engine_count;
+        struct group group = {engine, NULL, name};
+        struct rlhfsim_calibration_line line;
+        if (fitted && (!summarise(fitting, &group, sorted, &line) ||
+                       !calibration_add_line(run->calibration, &line)))
+            return false;
+        if (!put_row(fitting, engine, fitted ? &line : NULL))
+            return false;
+    }
+    return true;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void choose_engines(struct fitting *fitting) {
+    const struct catalog *catalog = fitting->points->run->catalog;
+    const char *name;
+    for (size_t i = 0; (name = catalog_name_at(catalog, CATALOG_ENGINES, i)) != NULL; i++) {
+        const struct catalog_engine *engine = catalog_engine(catalog, name);
+        size_t count = 0;
+        for (size_t k = 0; k < fitting->points->count; k++)
+            count += fitting->points->at[k].engine == engine;
+        if (count >= LEAST_POINTS && fitting->engine_count < ENGINES_LIMIT)
+            fitting->engines[fitting->engine_count++] = engine;
+    }
+}
+
+static bool calibrate(struct fitting *fitting) {
+    size_t count = fitting->points->count;
+    double *sorted = calloc(count, sizeof *sorted);
+    fitting->seen = calloc(count, sizeof *fitting->seen);
+    bool good = sorted != NULL && fitting->seen != NULL && fit_all(fitting) && hold_out(fitting) &&
+                report_engines(fitting, sorted) && report_models(fitting, sorted);
+    free(fitting->seen);
     free(sorted);
-    free(subset.at);
-    return good ? RLHFSIM_OK : RLHFSIM_NO_MEMORY;
+    return good;
 }
 
 static enum rlhfsim_status calibrate_generation(struct calibration_run *run) {
-    struct points points = {.run = run};
-    enum rlhfsim_status status = read_tables(run, &points);
-    if (status == RLHFSIM_OK && points.count == 0)
-        status = rlhfsim_diagnostics_add(run->diagnostics, RLHFSIM_INVALID, run->paths[0], 0, 0,
-                                         "no row that generation could be fitted to");
+    struct serving_points points;
+    enum rlhfsim_status status = serving_points_read(run, &points);
+    struct fitting fitting = {.points = &points};
     if (status == RLHFSIM_OK)
-        status = calibrate_engines(run, &points);
-    free(points.at);
+        choose_engines(&fitting);
+    if (status == RLHFSIM_OK && fitting.engine_count == 0)
+        status =
+            rlhfsim_diagnostics_add(run->diagnostics, RLHFSIM_INVALID, run->paths[0], 0, 0,
+                                    "no engine has the %d rows that it is fitted to", LEAST_POINTS);
+    if (status == RLHFSIM_OK && !calibrate(&fitting))
+        status = RLHFSIM_NO_MEMORY;
+    serving_points_free(&points);
     return status;
 }
 

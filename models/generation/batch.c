@@ -86,6 +86,8 @@ void generation_batch_begin(struct generation_batch *batch,
                             const struct generation_request *requests, uint32_t count) {
     struct generation_batch empty = {
         .plan = batch->plan,
+        .observe = batch->observe,
+        .observer = batch->observer,
         .requests = requests,
         .count = count,
         .window = generation_window(batch->plan),
@@ -196,10 +198,21 @@ static void plan_decoding(struct generation_batch *batch) {
         (void)generation_batch_cut(batch, generation_next_return_s(batch));
 }
 
+static void observe(struct generation_batch *batch, const struct generation_step *step,
+                    int64_t iterations) {
+    if (batch->observe != NULL)
+        batch->observe(batch->observer, step, iterations);
+}
+
 static void finish_decoding(struct generation_batch *batch) {
     int64_t n = batch->decoding.count, iterations = batch->span.iterations;
-    count_decoding(batch, iterations, n, series(batch->context_tokens, n, iterations),
-                   series(batch->window_tokens, batch->growing.count, iterations));
+    double context = series(batch->context_tokens, n, iterations);
+    double window = series(batch->window_tokens, batch->growing.count, iterations);
+    struct generation_step step = {.sequences = n,
+                                   .context_tokens = context / (double)iterations,
+                                   .window_tokens = window / (double)iterations};
+    observe(batch, &step, iterations);
+    count_decoding(batch, iterations, n, context, window);
     batch->expert_bytes +=
         (double)iterations * generation_costs_at(batch->costs, batch->plan, n)->expert_bytes;
     move_on(batch, iterations);
@@ -226,6 +239,7 @@ static void mixed(struct generation_batch *batch, const struct generation_admiss
         batch->elapsed_s += cost->base_s + cost->kv_token_s * step.context_tokens +
                             cost->window_token_s * step.window_tokens;
     }
+    observe(batch, &step, 1);
     count_decoding(batch, 1, step.sequences, step.context_tokens, step.window_tokens);
     batch->expert_bytes +=
         generation_expert_bytes(batch->plan, (double)(step.sequences + admission->prefill_tokens));

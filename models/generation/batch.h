@@ -69,8 +69,14 @@ struct generation_span {
     struct generation_decode_cost cost;
 };
 
+/* Told of iterations that are done: so many that do `step` each, its contexts the mean of them. */
+typedef void(generation_observe_func)(void *observer, const struct generation_step *step,
+                                      int64_t iterations);
+
 struct generation_batch {
     const struct generation_plan *plan;
+    generation_observe_func *observe; /* of continuous batching; NULL: nobody */
+    void *observer;
     const struct generation_request *requests;
     uint32_t count;
     int64_t window; /* tokens; 0: no layer has one */

@@ -32,14 +32,19 @@
  * percentile, of 1,578 published values (`rlhfsim validate generation`; the coefficients of
  * engines.csv are fitted to most of them):
  *
- *     served, TensorRT-LLM         6 / 23 %      dense models 4 / 17 %, with experts 8 / 27 %
- *     served, vLLM                 6 / 35 %      21 rows have prompts that were cached
- *     served, SGLang               8 / 28 %
- *     offline tables, TensorRT-LLM  10 / 35 %    dense 7 / 19 %, with experts 14 / 39 %
- *     1 to 4 clients               8 / 20 %
+ *     served, TensorRT-LLM                       dense models 4 / 19 %, with experts 11 / 28 %
+ *     served, vLLM                               dense 5 / 90 %, with experts 9 / 30 %
+ *     served, SGLang                             dense 5 / 24 %, with experts 10 / 30 %
+ *     offline tables, TensorRT-LLM  10 / 29 %    dense 8 / 20 %, with experts 13 / 33 %
+ *     1 to 4 clients                10 / 19 %
+ *     all                            8 / 28 %    each model left out in turn 15 / 39 %
+ *
+ * 21 rows of vLLM have prompts that were cached.
  *
  * Worst: experts on RTX PRO 6000 (too slow: its collectives over PCIe), on GB200 (too fast: its
- * CPU) and on 80 GB H100 in offline tables (too fast: room for the cache), fp4 experts on B200.
+ * CPU) and on 80 GB H100 in offline tables (too fast), fp4 experts on B200. Setting memory aside
+ * for the activations of the whole token budget, in place of a constant, makes those of H100 worse
+ * (28 to 60 % too fast for 22 to 28 %): budgets are small there.
  *
  * Left out: experts that are chosen unevenly, the choice of a sparse attention (see
  * llm_attention_limit), flash attention's slow start on short prompts.
@@ -119,22 +124,20 @@ static double small_s(const struct generation_plan *plan, const struct llm_layer
 
 /* ---- collectives -------------------------------------------------------------------------- */
 
-/* Engines reduce small buffers in one shot: every GPU reads those of all others. */
-static double one_shot_s(const struct hardware_cluster *cluster, int ranks, double bytes) {
-    double rate = cluster->gpu.scaleup_bandwidth_bytes_per_s * cluster->node.scaleup_efficiency;
-    return cluster->node.collective_start_s + (ranks - 1) * bytes / rate;
-}
-
+/* Engines have an all-reduce of their own for small buffers beside those of the library; in a graph
+ * the buffer is first copied to where the others can read it. */
 static double all_reduce_s(const struct generation_plan *plan, double tokens) {
-    const struct hardware_cluster *cluster = plan->cluster;
+    static const struct network_call call = {.copied = true,
+                                             .algorithms = 1u << NETWORK_RING | 1u << NETWORK_TREE |
+                                                           1u << NETWORK_SWITCH |
+                                                           1u << NETWORK_DIRECT};
     double bytes = tokens * (double)plan->architecture->hidden * ELEMENT_BYTES;
     if (plan->tp == 1)
         return 0.0;
-    struct network_group group = network_group_strided(cluster, plan->tp, 1);
-    double seconds = network_collective_s(cluster, NETWORK_ALL_REDUCE, group, bytes);
-    if (plan->tp <= cluster->gpus_per_node)
-        seconds = fmin(seconds, one_shot_s(cluster, plan->tp, bytes));
-    return plan->software.collective_factor * seconds;
+    struct network_group group = network_group_strided(plan->cluster, plan->tp, 1);
+    return plan->software.collective_factor *
+           network_collective_estimate(plan->cluster, NETWORK_ALL_REDUCE, group, bytes, &call)
+               .seconds;
 }
 
 /* The tokens of all groups to all GPUs with experts, and their sums back. */

@@ -67,6 +67,8 @@ struct catalog_engine {
     struct generation_software software;
     int max_num_seqs;
     int64_t max_num_batched_tokens;
+    double reserved_bytes;        /* of a GPU, besides weights and cache: activations, graphs */
+    double reserved_groups_bytes; /* more in offline runs with attention data parallelism */
 };
 
 struct catalog_price {

@@ -374,6 +374,8 @@ static bool fill_engine(const struct column_row *row, struct rlhfsim_diagnostics
     int preemption = find_word(row, ENGINE_PREEMPTION, preemption_words, diagnostics);
     engine->max_num_seqs = (int)number[ENGINE_MAX_NUM_SEQS];
     engine->max_num_batched_tokens = (int64_t)number[ENGINE_MAX_NUM_BATCHED_TOKENS];
+    engine->reserved_bytes = number[ENGINE_RESERVED_GB] * GB;
+    engine->reserved_groups_bytes = number[ENGINE_RESERVED_GROUPS_GB] * GB;
     engine->software =
         (struct generation_software){.batching = (enum generation_batching)batching,
                                      .prefill = (enum generation_prefill)prefill,

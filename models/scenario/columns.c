@@ -205,6 +205,8 @@ static const struct column engine_columns[ENGINE_COLUMNS] = {
     {"activation_share", NUMBER(0, 1)},
     {"exchange_factor", ABOVE(0, 100)},
     {"collective_factor", ABOVE(0, 100)},
+    {"reserved_gb", NUMBER(0, 1000), UNIT("GB")},
+    {"reserved_groups_gb", NUMBER(0, 1000), UNIT("GB")},
     ORIGIN};
 
 static const struct column training_columns[TRAINING_COLUMNS] = {{"coefficient", TEXT(47)},

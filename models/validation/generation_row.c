@@ -30,10 +30,6 @@
 /* litgpt's defaults: "Hello, my name is", and 50 new tokens. */
 #define LITGPT_PROMPT 5
 #define LITGPT_ANSWER 50
-/* What an engine keeps free for activations and graphs: fitted to the tables of TensorRT-LLM, whose
- * batches come from it (5.8 GB, and 2.1 GB more with attention data parallelism). */
-#define RESERVED_BYTES 5.8e9
-#define RESERVED_DP_BYTES 2.1e9
 
 enum rlhfsim_status generation_columns_find(const struct csv_table *table, const char *path,
                                             struct rlhfsim_diagnostics *diagnostics,
@@ -249,6 +245,7 @@ static void apply_engine(struct serving_case *serving, const struct catalog_engi
     plan->software = engine->software;
     plan->software.prefix_caching = false;
     plan->max_batched_tokens = engine->max_num_batched_tokens;
+    serving->reserved_bytes = engine->reserved_bytes;
     /* TensorRT-LLM shares out what is free, the others the whole GPU. */
     serving->of_free = strncmp(engine->software.name, "trtllm", 6) == 0;
 }
@@ -258,7 +255,7 @@ const char *generation_row_read(const struct catalog *catalog,
                                 struct serving_case *serving,
                                 const struct catalog_engine **engine) {
     struct reading reading = {catalog, columns, row, serving};
-    *serving = (struct serving_case){.memory_fraction = 0.92, .reserved_bytes = RESERVED_BYTES};
+    *serving = (struct serving_case){.memory_fraction = 0.92};
     *engine = find_engine(&reading);
     if (*engine == NULL)
         return "the catalog has no engine of that name";
@@ -276,7 +273,7 @@ const char *generation_row_read(const struct catalog *catalog,
         return reason;
     if (serving->mode == SERVING_QUEUED) {
         serving->plan.software.graph_dense = serving->plan.software.graph_step;
-        serving->reserved_bytes += serving->plan.dp > 1 ? RESERVED_DP_BYTES : 0.0;
+        serving->reserved_bytes += serving->plan.dp > 1 ? (*engine)->reserved_groups_bytes : 0.0;
     }
     return serving_case_size(serving) ? NULL : "the weights leave no room for a request";
 }

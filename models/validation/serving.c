@@ -161,6 +161,15 @@ static void forecast_clients(const struct serving_case *serving,
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
+void serving_case_requests(const struct serving_case *serving,
+                           struct generation_request *requests) {
+    for (uint32_t i = 0; i < (uint32_t)serving->requests; i++)
+        requests[i] =
+            (struct generation_request){.prompt_tokens = (uint32_t)serving->input_tokens,
+                                        .response_tokens = (uint32_t)serving->output_tokens,
+                                        .group = i};
+}
+
 static double run_s(struct generation_batch *batch, const struct generation_request *requests,
                     uint32_t count) {
     generation_batch_begin(batch, requests, count);
@@ -176,12 +185,8 @@ static bool forecast_run(const struct serving_case *serving, struct serving_fore
     struct generation_request *requests = malloc(count * sizeof *requests);
     void *block = malloc(generation_batch_bytes(&serving->plan, count));
     bool good = requests != NULL && block != NULL;
-    for (uint32_t i = 0; good && i < count; i++)
-        requests[i] =
-            (struct generation_request){.prompt_tokens = (uint32_t)serving->input_tokens,
-                                        .response_tokens = (uint32_t)serving->output_tokens,
-                                        .group = i};
     if (good) {
+        serving_case_requests(serving, requests);
         generation_batch_place(&batch, &serving->plan, count, block);
         forecast->output_tokens_per_s =
             (double)count * (double)serving->output_tokens / run_s(&batch, requests, count);

@@ -39,6 +39,9 @@ void serving_case_bind(struct serving_case *serving);
  * room for a request. */
 bool serving_case_size(struct serving_case *serving);
 
+/* The requests of a run: `requests` has room for as many as the case says. */
+void serving_case_requests(const struct serving_case *serving, struct generation_request *requests);
+
 /* False without memory. The case is sized. */
 bool serving_case_forecast(const struct serving_case *serving, struct serving_forecast *forecast);
 

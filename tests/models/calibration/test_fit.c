@@ -73,12 +73,62 @@ START_TEST(a_prior_holds_what_points_do_not) {
 }
 END_TEST
 
+/* Two groups of points, y = a for the first half and y = b for the rest, with derivatives of the
+ * points that depend only: the same as without, and residuals of the others are not asked for. */
+struct levels {
+    double a, b;
+    size_t asked;
+};
+
+static void set_levels(void *context, const double *values) {
+    struct levels *levels = context;
+    levels->a = values[0];
+    levels->b = values[1];
+}
+
+static double level_residual(void *context, size_t point) {
+    struct levels *levels = context;
+    levels->asked++;
+    return point < 10 ? log(levels->a / 7.0) : log(levels->b / 0.2);
+}
+
+static bool level_depends(void *context, size_t point, size_t coefficient) {
+    (void)context;
+    return coefficient == (point < 10 ? 0 : 1);
+}
+
+START_TEST(groups_of_points_cost_less) {
+    static const struct fit_coefficient coefficients[] = {{1.0, 0.0, (double)INFINITY},
+                                                          {0.5, 0.0, 1.0}};
+    size_t asked[2];
+    for (int known = 0; known < 2; known++) {
+        struct levels levels = {0};
+        double values[2] = {1.0, 0.5};
+        struct fit_problem problem = {.points = 20,
+                                      .coefficients = 2,
+                                      .coefficient = coefficients,
+                                      .scale = 0.1,
+                                      .set = set_levels,
+                                      .residual = level_residual,
+                                      .depends = known == 1 ? level_depends : NULL,
+                                      .context = &levels};
+        ck_assert(fit_solve(&problem, 20, values));
+        assert_relative(values[0], 7.0, 1e-5);
+        assert_relative(values[1], 0.2, 1e-5);
+        asked[known] = levels.asked;
+    }
+    ck_assert_uint_gt(asked[1], 0);
+    ck_assert_uint_le(asked[1], asked[0]);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *result = suite_create("calibration_fit");
     TCase *fits = tcase_create("fits");
     tcase_add_test(fits, exact_points_give_the_coefficients);
     tcase_add_test(fits, odd_points_hardly_matter);
     tcase_add_test(fits, a_prior_holds_what_points_do_not);
+    tcase_add_test(fits, groups_of_points_cost_less);
     suite_add_tcase(result, fits);
     return result;
 }

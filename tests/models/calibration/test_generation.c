@@ -76,9 +76,14 @@ START_TEST(test_made_table) {
     ck_assert_str_eq(line.subject, "vllm");
     ck_assert_uint_eq(line.points, 24);
     ck_assert_double_lt(line.p90_error, 0.04); /* the prior keeps a little of the catalog */
-    /* its only model left out: the catalog's times, which are too short */
+    /* its only model left out: where the fit starts, which is too short */
     ck_assert_double_gt(line.held_out_median_error, line.median_error);
-    ck_assert(!rlhfsim_calibration_line(calibration, 1, &line));
+    ck_assert(rlhfsim_calibration_line(calibration, 1, &line));
+    ck_assert_str_eq(line.subject, "Llama-3.1-8B");
+    ck_assert_uint_eq(line.points, 24);
+    ck_assert(rlhfsim_calibration_line(calibration, 2, &line));
+    ck_assert_str_eq(line.subject, "all");
+    ck_assert(!rlhfsim_calibration_line(calibration, 3, &line));
     const char *text = rlhfsim_calibration_text(calibration);
     ck_assert_ptr_nonnull(strstr(text, "\nvllm,continuous,mixed,"));
     ck_assert_ptr_nonnull(strstr(text, "rlhfsim calibrate generation"));
