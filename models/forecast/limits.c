@@ -73,12 +73,18 @@ static const struct lever levers[] = {
 
 /* Length of the first steps, without checkpoints: these are added by their number. */
 static enum rlhfsim_status short_run_s(const struct rlhfsim_scenario *scenario,
+                                       const struct rlhfsim_forecast_options *how,
                                        struct rlhfsim_diagnostics *diagnostics, double *step_s,
                                        double *save_s) {
     struct forecast_plan plan;
     struct forecast_measures measures;
-    struct forecast_run_options options = {.steps =
-                                               scenario->steps < STEPS ? scenario->steps : STEPS};
+    struct forecast_run_options options = {
+        .steps = scenario->steps < STEPS ? scenario->steps : STEPS,
+        .progress = how->progress,
+        .progress_subject = how->progress_subject,
+        .progress_from = 1.0,
+        .progress_to = 1.0,
+    };
     forecast_plan_make(scenario, &plan);
     *save_s = checkpoint_save_s(&plan.checkpoint);
     plan.checkpoint.every_steps = 0;
@@ -90,10 +96,11 @@ static enum rlhfsim_status short_run_s(const struct rlhfsim_scenario *scenario,
 
 enum rlhfsim_status forecast_limit_find(const struct forecast_plan *plan,
                                         const struct forecast_measures *measures,
+                                        const struct rlhfsim_forecast_options *how,
                                         struct rlhfsim_diagnostics *diagnostics,
                                         struct forecast_limit *limit) {
     double step_s, save_s;
-    enum rlhfsim_status status = short_run_s(plan->scenario, diagnostics, &step_s, &save_s);
+    enum rlhfsim_status status = short_run_s(plan->scenario, how, diagnostics, &step_s, &save_s);
     double checkpoint_s = measures->phase_s[ALGORITHM_PHASE_CHECKPOINT];
     double saves = save_s > 0.0 ? checkpoint_s / save_s : 0.0;
     struct rlhfsim_scenario *faster = malloc(sizeof *faster);
@@ -104,7 +111,7 @@ enum rlhfsim_status forecast_limit_find(const struct forecast_plan *plan,
         double faster_step_s, faster_save_s;
         *faster = *plan->scenario;
         levers[i].speed_up(faster);
-        status = short_run_s(faster, diagnostics, &faster_step_s, &faster_save_s);
+        status = short_run_s(faster, how, diagnostics, &faster_step_s, &faster_save_s);
         if (status != RLHFSIM_OK)
             break;
         double saved_steps = (1.0 - faster_step_s / step_s) * (measures->total_s - checkpoint_s);
