@@ -38,7 +38,8 @@ struct rlhfsim_forecast_options {
  * counts, 292 years). With an output directory the run writes summary.json,
  * timeline.csv, phases.csv, memory.csv, cost.csv and trace.json (an infeasible one summary.json and
  * memory.csv); each appears whole or not at all. Of several replicates the files show the one of
- * median length. `check` writes nothing. */
+ * median length, of an even number the shorter of the two in the middle: it can lie beside the P50,
+ * which is their mean. `check` writes nothing. */
 RLHFSIM_API enum rlhfsim_status rlhfsim_forecast_check(const struct rlhfsim_scenario *scenario,
                                                        struct rlhfsim_diagnostics *diagnostics,
                                                        struct rlhfsim_forecast **forecast);
