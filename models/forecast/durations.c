@@ -116,7 +116,7 @@ enum rlhfsim_status forecast_durations_check(const struct forecast_plan *plan,
     return rlhfsim_diagnostics_add(
         diagnostics, RLHFSIM_INVALID, NULL, 0, 0,
         "the run takes " CLOCK_TEXT ": %s alone at least %.3g years in %" PRId64
-        " steps; %s decides that",
+        " steps, decided by %s",
         most.what, most.seconds / YEAR_S, plan->scenario->steps, most.decides);
 }
 
@@ -143,7 +143,7 @@ enum rlhfsim_status forecast_too_long(const struct forecast_plan *plan, int64_t 
     return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, NULL, 0, 0,
                                    "the run takes " CLOCK_TEXT
                                    ": it is in phase %s of step %" PRId64 " of %" PRId64
-                                   " after %.3g years; the number of steps and %s decide that",
+                                   " after %.3g years, decided by the number of steps and by %s",
                                    algorithm_phase_name(phase), step, plan->scenario->steps,
                                    steps_s / YEAR_S, phase_key(plan, phase));
 }
