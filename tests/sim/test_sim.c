@@ -282,11 +282,6 @@ START_TEST(no_time_is_negative) {
 }
 END_TEST
 
-START_TEST(no_time_is_negative) {
-    sim_time_from_s(-1e-9);
-}
-END_TEST
-
 static Suite *sim_suite(void) {
     Suite *suite = suite_create("sim");
     TCase *tcase = tcase_create("sim");
@@ -303,7 +298,6 @@ static Suite *sim_suite(void) {
     tcase_add_test(tcase, tasks_beyond_the_clock);
     tcase_add_test(tcase, nothing_is_freed_quietly);
     tcase_add_test_raise_signal(tcase, the_past_is_closed, SIGABRT);
-    tcase_add_test_raise_signal(tcase, no_time_is_negative, SIGABRT);
     tcase_add_test_raise_signal(tcase, no_time_is_negative, SIGABRT);
     suite_add_tcase(suite, tcase);
     return suite;
