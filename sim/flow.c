@@ -317,8 +317,8 @@ enum sim_status sim_flow_start(struct sim *sim, const struct sim_flow_spec *spec
     sim->flows.unfinished++;
     enum sim_status status = copy_hops(sim, flow, spec) ? SIM_OK : SIM_NO_MEMORY;
     if (status == SIM_OK && spec->latency_ns > 0)
-        status = sim_schedule(sim, sim->now + spec->latency_ns, SIM_PHASE_UPDATE, arrive, NULL,
-                              slot, &flow->arrival);
+        status = sim_schedule(sim, sim_time_sum(sim->now, spec->latency_ns), SIM_PHASE_UPDATE,
+                              arrive, NULL, slot, &flow->arrival);
     if (status != SIM_OK) {
         give_slot(sim, slot);
         return status;

@@ -17,6 +17,8 @@ void sim_flow_settle(struct sim *sim, struct sim_flow *flow) {
 
 void sim_flow_foresee(struct sim *sim, struct sim_flow *flow) {
     double ns = flow->remaining > 0.0 ? ceil(flow->remaining / flow->rate * SIM_NS_PER_S) : 0.0;
-    CONTRACT(ns < (double)(SIM_TIME_MAX - sim->now), "a flow that takes longer than time lasts");
-    sim->flows.ends[flow->place] = sim->now + (sim_time)ns;
+    bool in_time = ns < (double)(SIM_TIME_MAX - sim->now);
+    if (!in_time)
+        sim_fail(sim, SIM_TOO_LONG);
+    sim->flows.ends[flow->place] = in_time ? sim->now + (sim_time)ns : SIM_TIME_MAX;
 }

@@ -53,6 +53,8 @@ enum sim_status sim_schedule(struct sim *sim, sim_time time, enum sim_phase phas
                              sim_event_func *func, void *subject, uint64_t argument,
                              sim_event_id *id) {
     CONTRACT(time >= sim->now, "nothing is scheduled in the past");
+    if (time == SIM_TIME_MAX)
+        return SIM_TOO_LONG;
     return sim_calendar_push(&sim->calendar, time, phase, func, subject, argument, id);
 }
 
@@ -62,6 +64,10 @@ bool sim_cancel(struct sim *sim, sim_event_id id) {
 
 bool sim_move(struct sim *sim, sim_event_id id, sim_time time) {
     CONTRACT(time >= sim->now, "nothing is moved into the past");
+    if (time == SIM_TIME_MAX && sim_calendar_holds(&sim->calendar, id)) {
+        sim_fail(sim, SIM_TOO_LONG);
+        return true;
+    }
     if (sim_calendar_move(&sim->calendar, id, time))
         return true;
     if (sim_calendar_holds(&sim->calendar, id))

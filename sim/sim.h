@@ -26,7 +26,8 @@ struct sim;
 enum sim_status {
     SIM_OK,
     SIM_NO_MEMORY, /* the allocator refused, or a built-in limit was met */
-    SIM_DEADLOCK   /* the calendar is empty while tasks are unfinished */
+    SIM_DEADLOCK,  /* the calendar is empty while tasks are unfinished */
+    SIM_TOO_LONG   /* something would end after the last instant of the clock (sim/time.h) */
 };
 
 enum sim_phase {
@@ -62,7 +63,8 @@ sim_time sim_now(const struct sim *sim);
 uint64_t sim_events_executed(const struct sim *sim);
 size_t sim_events_pending(const struct sim *sim);
 
-/* Schedules `func` at `time` (not before now). *id may be NULL when the caller will not cancel. */
+/* Schedules `func` at `time` (not before now). *id may be NULL when the caller will not cancel.
+ * SIM_TOO_LONG at SIM_TIME_MAX. */
 enum sim_status sim_schedule(struct sim *sim, sim_time time, enum sim_phase phase,
                              sim_event_func *func, void *subject, uint64_t argument,
                              sim_event_id *id);
@@ -81,7 +83,8 @@ bool sim_step(struct sim *sim);
 enum sim_status sim_run(struct sim *sim, sim_time until);
 void sim_stop(struct sim *sim);
 
-/* A handler that cannot go on for want of memory records it here; sim_run then returns it. */
+/* A handler that cannot go on, for want of memory or of time, records it here; sim_run then returns
+ * it. */
 void sim_fail(struct sim *sim, enum sim_status status);
 
 #endif

@@ -285,16 +285,16 @@ static void send_for_successors(const struct sim *sim, const struct sim_task *ta
 
 static void start(struct sim *sim, uint32_t slot) {
     struct sim_task *task = sim_task_at(sim, slot);
-    CONTRACT(task->duration_ns <= SIM_TIME_MAX - sim->now, "a task ends before time does");
     task->state = SIM_TASK_RUNNING;
     send_for_successors(sim, task);
     struct cursor cursor = cursor_at(&task->demands);
     for (; cursor.demand != NULL; advance(sim, &cursor))
         sim_resource_start(&sim->resources.all[cursor.resource], sim->now, task->ready_at,
                            sim_demand_units(cursor.demand));
-    if (sim_schedule(sim, sim->now + task->duration_ns, SIM_PHASE_COMPLETION, complete, task, slot,
-                     NULL) != SIM_OK)
-        sim_fail(sim, SIM_NO_MEMORY);
+    enum sim_status status = sim_schedule(sim, sim_time_sum(sim->now, task->duration_ns),
+                                          SIM_PHASE_COMPLETION, complete, task, slot, NULL);
+    if (status != SIM_OK)
+        sim_fail(sim, status);
 }
 
 /* Moves on to the next resource that the task demands; false past the last. */

@@ -27,6 +27,14 @@ void diagnose_all(const char *program, enum rlhfsim_status status,
         fprintf(stderr, "%s: error: %s\n", program, rlhfsim_status_text(status));
 }
 
+void diagnose_copy(const struct rlhfsim_diagnostics *from, struct rlhfsim_diagnostics *to) {
+    for (size_t i = 0; i < rlhfsim_diagnostics_count(from); i++) {
+        const struct rlhfsim_error *error = rlhfsim_diagnostics_get(from, i);
+        rlhfsim_diagnostics_add(to, error->status, error->file, error->line, error->column, "%s",
+                                error->message);
+    }
+}
+
 int diagnose_usage(const char *program, const char *format, ...) {
     va_list arguments;
     fprintf(stderr, "%s: error: ", program);

@@ -16,6 +16,9 @@
 void diagnose_all(const char *program, enum rlhfsim_status status,
                   const struct rlhfsim_diagnostics *diagnostics);
 
+/* Adds the errors of one list to another. */
+void diagnose_copy(const struct rlhfsim_diagnostics *from, struct rlhfsim_diagnostics *to);
+
 /* "rlhfsim run: error: MESSAGE" and where the help is. Gives EXIT_USAGE. */
 int diagnose_usage(const char *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -23,6 +23,7 @@ static void watch(int signal_number) {
 void interrupt_watch(void) {
     watch(SIGINT);
     watch(SIGTERM);
+    watch(SIGHUP);
 }
 
 bool interrupt_requested(void) {

@@ -3,9 +3,9 @@
 #define TOOLS_INTERRUPT_H
 
 /*
- * Ctrl-C (SIGINT) and SIGTERM while a forecast runs: the first one asks it to stop, so that it can
- * remove its unfinished files; the second one kills the program as usual. A signal that was ignored
- * from the start (nohup, a shell's background jobs) stays ignored.
+ * Ctrl-C (SIGINT), SIGTERM and SIGHUP (the terminal is gone) while a forecast runs: the first one
+ * asks it to stop, so that it can remove its unfinished files; the second one kills the program as
+ * usual. A signal that was ignored from the start (nohup, a shell's background jobs) stays ignored.
  */
 
 #include <stdbool.h>

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { KEY_OUT = 512 };
 
@@ -104,8 +105,8 @@ static enum rlhfsim_status expect_same_sweep(struct merge *merge, const char *di
     const char *earlier = merge->origins[identity->shard];
     if (earlier != NULL)
         return rlhfsim_diagnostics_add(merge->diagnostics, RLHFSIM_INVALID, directory, 0, 0,
-                                       "shard %zu/%zu, as '%s' is", identity->shard,
-                                       identity->shards, earlier);
+                                       "shard %zu/%zu is given twice: '%s' is it, too",
+                                       identity->shard, identity->shards, earlier);
     return RLHFSIM_OK;
 }
 
@@ -174,9 +175,25 @@ static enum rlhfsim_status expect_complete(const struct merge *merge) {
     return RLHFSIM_OK;
 }
 
+/* The merged table is no shard any more: in a shard's folder it would take the shard's place. */
+static enum rlhfsim_status expect_apart(const struct merge *merge) {
+    const struct request *request = merge->request;
+    struct stat out, in;
+    if (request->out == NULL || stat(request->out, &out) != 0)
+        return RLHFSIM_OK;
+    for (size_t i = 0; i < request->count; i++)
+        if (stat(request->directories[i], &in) == 0 && in.st_dev == out.st_dev &&
+            in.st_ino == out.st_ino)
+            return rlhfsim_diagnostics_add(merge->diagnostics, RLHFSIM_INVALID, "--out", 1, 1,
+                                           "'%s' is one of the folders to merge, whose shard would "
+                                           "be lost; expected another one",
+                                           request->out);
+    return RLHFSIM_OK;
+}
+
 static enum rlhfsim_status run(struct merge *merge) {
     const struct request *request = merge->request;
-    enum rlhfsim_status status = RLHFSIM_OK;
+    enum rlhfsim_status status = expect_apart(merge);
     for (size_t i = 0; i < request->count && status == RLHFSIM_OK; i++)
         status = read_shard(merge, request->directories[i]);
     if (status == RLHFSIM_OK)

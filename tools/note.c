@@ -65,7 +65,9 @@ static void money_lines(struct page *page, const struct rlhfsim_summary *summary
     if (count > COST_ITEMS)
         page_words(page, "+ smaller items");
     page_end(page);
-    page_paragraph(page, "", "The closed formula (node price x time + surcharges + logs) says %s.",
+    page_paragraph(page, "",
+                   "The closed formula (node price x time + surcharges + logs) says %s; it has all "
+                   "checkpoints stored from the start.",
                    text_figure(&formula, text_usd).chars);
 }
 

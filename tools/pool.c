@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pool.h"
 
+#include "diagnose.h"
 #include "interrupt.h"
 
 #include <pthread.h>
@@ -109,14 +110,6 @@ static void wait_for_end(struct pool *pool, struct progress *progress) {
     pthread_mutex_unlock(&pool->mutex);
 }
 
-static void copy_errors(const struct rlhfsim_diagnostics *from, struct rlhfsim_diagnostics *to) {
-    for (size_t i = 0; i < rlhfsim_diagnostics_count(from); i++) {
-        const struct rlhfsim_error *error = rlhfsim_diagnostics_get(from, i);
-        rlhfsim_diagnostics_add(to, error->status, error->file, error->line, error->column, "%s",
-                                error->message);
-    }
-}
-
 static bool start_clock(pthread_cond_t *condition) {
     pthread_condattr_t attributes;
     if (pthread_condattr_init(&attributes) != 0)
@@ -151,7 +144,7 @@ static enum rlhfsim_status result(const struct pool *pool,
     if (pool->status == RLHFSIM_OK)
         return interrupt_requested() && atomic_load(&pool->done) < pool->count ? RLHFSIM_CANCELLED
                                                                                : RLHFSIM_OK;
-    copy_errors(pool->blamed->diagnostics, diagnostics);
+    diagnose_copy(pool->blamed->diagnostics, diagnostics);
     return pool->status;
 }
 

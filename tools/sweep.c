@@ -306,14 +306,15 @@ static enum rlhfsim_status row_of_illegal(const struct sweep *sweep, size_t poin
 
 static enum rlhfsim_status row_of_scenario(const struct sweep *sweep, size_t point,
                                            const struct rlhfsim_scenario *scenario,
-                                           const struct pool_job *job, char **row) {
+                                           const struct pool_job *job,
+                                           struct rlhfsim_diagnostics *errors, char **row) {
     struct rlhfsim_forecast *forecast;
     struct rlhfsim_forecast_options how = {.replicates = (int)sweep->request->replicates,
                                            .ignore_memory = sweep->request->options.ignore_memory,
                                            .skip_limit = true,
                                            .progress = job->progress,
                                            .progress_subject = job->progress_subject};
-    enum rlhfsim_status status = rlhfsim_forecast_run(scenario, &how, job->diagnostics, &forecast);
+    enum rlhfsim_status status = rlhfsim_forecast_run(scenario, &how, errors, &forecast);
     if (forecast == NULL)
         return status;
     bool feasible = status == RLHFSIM_OK;
@@ -332,9 +333,11 @@ static enum rlhfsim_status make_row(const struct sweep *sweep, size_t point,
         return RLHFSIM_NO_MEMORY;
     enum rlhfsim_status status = load_point(sweep, point, errors, &scenario);
     if (status == RLHFSIM_OK)
-        status = row_of_scenario(sweep, point, scenario, job, row);
-    else if (status == RLHFSIM_INVALID)
+        status = row_of_scenario(sweep, point, scenario, job, errors, row);
+    if (status == RLHFSIM_INVALID)
         status = row_of_illegal(sweep, point, errors, row);
+    else
+        diagnose_copy(errors, job->diagnostics);
     rlhfsim_scenario_free(scenario);
     rlhfsim_diagnostics_free(errors);
     return status;

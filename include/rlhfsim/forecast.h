@@ -19,9 +19,9 @@
 
 struct rlhfsim_forecast;
 
-/* Called now and then (many times a second) while a forecast runs, with the share done (0 to 1).
- * True goes on. False stops the run: it ends with RLHFSIM_CANCELLED, no forecast and none of its
- * files left behind. */
+/* Called now and then (many times a second, within a step too) while a forecast runs, with the
+ * share done (0 to 1). True goes on. False stops the run: it ends with RLHFSIM_CANCELLED, no
+ * forecast and none of its files left behind. */
 typedef bool(rlhfsim_progress_func)(void *subject, double share_done);
 
 struct rlhfsim_forecast_options {
@@ -34,10 +34,12 @@ struct rlhfsim_forecast_options {
 };
 
 /* Both give *forecast, owned by the caller, with RLHFSIM_OK and with RLHFSIM_INFEASIBLE; otherwise
- * it is NULL and `diagnostics` says why. With an output directory the run writes summary.json,
+ * it is NULL and `diagnostics` says why (RLHFSIM_INVALID: the run would last longer than its clock
+ * counts, 292 years). With an output directory the run writes summary.json,
  * timeline.csv, phases.csv, memory.csv, cost.csv and trace.json (an infeasible one summary.json and
  * memory.csv); each appears whole or not at all. Of several replicates the files show the one of
- * median length. `check` writes nothing. */
+ * median length, of an even number the shorter of the two in the middle: it can lie beside the P50,
+ * which is their mean. `check` writes nothing. */
 RLHFSIM_API enum rlhfsim_status rlhfsim_forecast_check(const struct rlhfsim_scenario *scenario,
                                                        struct rlhfsim_diagnostics *diagnostics,
                                                        struct rlhfsim_forecast **forecast);

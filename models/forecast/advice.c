@@ -212,6 +212,8 @@ static enum rlhfsim_status climb(const struct forecast_plan *plan, size_t kind,
         };
         status = forecast_variant_cost(variant, &advised->change.time_s, &advised->change.cost_usd);
         advice->count += status == RLHFSIM_OK;
+        if (status == RLHFSIM_INVALID) /* fits, and never ends */
+            status = RLHFSIM_OK;
         break;
     }
     return status;

@@ -10,12 +10,14 @@
  *   weight sync    the engine's weights, before its cache is mapped again
  *   otherwise      what stays of a sleeping engine
  *
- * The working sets are those of the largest micro-batch that can occur, so that the verdict does
- * not depend on the lengths drawn. The allocator keeps a share more than is asked of it
- * (fragmentation) for everything the trainer allocates; the engine's share is a pool of its own.
+ * The working sets are those of the largest micro-batch that can occur in a step of so many
+ * samples, so that the verdict does not depend on the lengths drawn. The allocator keeps a share
+ * more than is asked of it (fragmentation) for everything the trainer allocates; the engine's share
+ * is a pool of its own.
  */
 
 #include "models/forecast/plan.h"
+#include "models/scenario/steps.h"
 
 #include <math.h>
 
@@ -23,16 +25,33 @@ typedef double memory_table[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT];
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* A budget below the longest sequence makes way for it. */
-struct llm_batch forecast_largest_batch(const struct forecast_plan *plan) {
+int64_t forecast_fullest_step(const struct rlhfsim_scenario *scenario) {
+    return scenario_step_at(scenario, 1).prompts * scenario->algorithm.samples_per_prompt;
+}
+
+/* Of the first rank, which has one more than others where they do not divide. */
+static double rank_samples(const struct forecast_plan *plan, enum algorithm_work work,
+                           int64_t samples) {
+    int64_t minibatch = plan->scenario->algorithm.minibatch_samples;
+    if (work == ALGORITHM_WORK_UPDATE && samples > minibatch)
+        samples = minibatch;
+    return (double)((samples + plan->dp - 1) / plan->dp);
+}
+
+/* A budget below the longest sequence makes way for it; one above all sequences of a rank is not
+ * filled. */
+struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum algorithm_work work,
+                                        int64_t samples) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     double longest = (double)(plan->prompt_limit + plan->response_limit);
     double budget = (double)scenario->training.microbatch_tokens;
-    double sequences = (double)scenario->training.microbatch_samples *
-                       scenario->algorithm.type->sequences_per_sample;
+    double per_sample = scenario->algorithm.type->sequences_per_sample;
+    double most = rank_samples(plan, work, samples) * per_sample;
+    double sequences = (double)scenario->training.microbatch_samples * per_sample;
     if (budget > 0.0)
         sequences = fmax(1.0, floor(budget / longest));
-    double tokens = fmax(budget, sequences * longest);
+    sequences = fmin(sequences, most);
+    double tokens = fmin(fmax(budget, sequences * longest), most * longest);
     return (struct llm_batch){.sequences = sequences,
                               .tokens = tokens,
                               .score_pairs = sequences * llm_causal_pairs(longest, 0.0),
@@ -41,11 +60,11 @@ struct llm_batch forecast_largest_batch(const struct forecast_plan *plan) {
 
 /* Packed sequences fill their budgets but for what the last one leaves: the mean is a lower bound
  * of what a run needs (where the mean drifts: of what it needs at the start). */
-double forecast_microbatches(const struct forecast_plan *plan) {
+double forecast_microbatches(const struct forecast_plan *plan, int64_t step_samples) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     double tokens = generation_lengths_mean(&scenario->rollout.prompt.fitted) +
                     generation_lengths_mean(&scenario->rollout.response.fitted);
-    double samples = (double)(scenario->algorithm.minibatch_samples / plan->dp);
+    double samples = rank_samples(plan, ALGORITHM_WORK_UPDATE, step_samples);
     if (scenario->training.microbatch_samples > 0)
         return samples / (double)scenario->training.microbatch_samples;
     return samples * scenario->algorithm.type->sequences_per_sample * tokens /
@@ -72,17 +91,17 @@ static void hold_static(const struct forecast_plan *plan, int role, int stage, b
 /* What its own phase adds, at the worse of two instants: in the passes, or while the optimizer
  * works. */
 static void hold_working(const struct forecast_plan *plan, const struct algorithm_step *step,
-                         int stage, struct forecast_memory_state *state) {
+                         int stage, int64_t samples, struct forecast_memory_state *state) {
     const struct training_plan *passes = &plan->passes[step->role];
     double *gpu = state->gpu[step->role];
-    struct llm_batch batch = forecast_largest_batch(plan);
+    struct llm_batch batch = forecast_largest_batch(plan, step->work, samples);
     struct training_working_set set;
     double optimizer = 0.0;
     if (step->work == ALGORITHM_WORK_UPDATE) {
         struct training_footprint footprint;
         training_footprint(passes, stage, &footprint);
         training_update_working_set(passes, stage, &batch,
-                                    fmax(1.0, ceil(forecast_microbatches(plan))), &set);
+                                    fmax(1.0, ceil(forecast_microbatches(plan, samples))), &set);
         gpu[FORECAST_CATEGORY_GRADIENTS] = footprint.gradients;
         optimizer = training_optimizer_bytes(passes, stage);
     } else {
@@ -155,7 +174,7 @@ static void hold_staging(const struct forecast_plan *plan, memory_table host) {
         plan->checkpoint.staged_host_bytes / (double)plan->scenario->cluster.gpus_per_node;
 }
 
-void forecast_memory_at(const struct forecast_plan *plan, size_t index, int stage,
+void forecast_memory_at(const struct forecast_plan *plan, size_t index, int stage, int64_t samples,
                         struct forecast_memory_state *state) {
     const struct algorithm_step *step = &plan->steps[index];
     bool working = uses_trainer(plan, step);
@@ -164,7 +183,7 @@ void forecast_memory_at(const struct forecast_plan *plan, size_t index, int stag
         if (plan->resident[role] && !has_left(plan, role, index))
             hold_static(plan, role, stage, working && role == (int)step->role, state);
     if (working)
-        hold_working(plan, step, stage, state);
+        hold_working(plan, step, stage, samples, state);
     if (step->work == ALGORITHM_WORK_SYNC)
         hold_sync(plan, stage, state);
     if (plan->replicas > 0)
@@ -187,7 +206,7 @@ static void find_fullest(struct forecast_plan *plan, size_t index) {
     double most = -1.0;
     for (int stage = 0; stage < plan->scenario->training.pp; stage++) {
         struct forecast_memory_state state;
-        forecast_memory_at(plan, index, stage, &state);
+        forecast_memory_at(plan, index, stage, forecast_fullest_step(plan->scenario), &state);
         if (table_sum(state.gpu) <= most)
             continue;
         most = table_sum(state.gpu);
@@ -216,7 +235,7 @@ double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int no
         int stage = forecast_stage_of(plan, gpu);
         for (next = gpu; next < first + per_node && forecast_stage_of(plan, next) == stage;)
             next++;
-        forecast_memory_at(plan, step, stage, &state);
+        forecast_memory_at(plan, step, stage, forecast_fullest_step(plan->scenario), &state);
         sum += (double)(next - gpu) * table_sum(state.host);
     }
     if (node >= plan->checkpoint.clients)

@@ -9,6 +9,7 @@
 
 #include <rlhfsim/forecast.h>
 
+#include "models/forecast/durations.h"
 #include "models/forecast/layout.h"
 #include "models/forecast/limits.h"
 #include "models/forecast/plan.h"
@@ -84,10 +85,11 @@ static struct rlhfsim_forecast *forecast_new(const struct forecast_plan *plan) {
 
 static enum rlhfsim_status fill_limit(const struct forecast_plan *plan,
                                       const struct forecast_measures *measures,
+                                      const struct rlhfsim_forecast_options *options,
                                       struct rlhfsim_diagnostics *diagnostics,
                                       struct rlhfsim_summary *summary) {
     struct forecast_limit limit;
-    enum rlhfsim_status status = forecast_limit_find(plan, measures, diagnostics, &limit);
+    enum rlhfsim_status status = forecast_limit_find(plan, measures, options, diagnostics, &limit);
     if (status != RLHFSIM_OK)
         return status;
     snprintf(summary->limit.resource, sizeof summary->limit.resource, "%s", limit.resource);
@@ -176,7 +178,7 @@ static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
     if (status == RLHFSIM_OK)
         status = forecast_summarise(plan, measures, replicates, shown, summary);
     if (status == RLHFSIM_OK && !options->skip_limit)
-        status = fill_limit(plan, &measures[shown], diagnostics, summary);
+        status = fill_limit(plan, &measures[shown], options, diagnostics, summary);
     if (status == RLHFSIM_OK && *files != NULL) {
         forecast_ledger(plan, &measures[shown], &ledger);
         status = results_files_commit(*files, &ledger, summary, diagnostics);
@@ -188,10 +190,14 @@ static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
 
 /* The memory of one step shows where it breaks; time and price stay unknown. */
 static enum rlhfsim_status run_infeasible(const struct forecast_plan *plan,
+                                          const struct rlhfsim_forecast_options *options,
                                           struct results_files **files,
                                           struct rlhfsim_diagnostics *diagnostics,
                                           struct rlhfsim_forecast *forecast) {
-    struct forecast_run_options run = {.steps = 1, .files = *files};
+    struct forecast_run_options run = {.steps = 1,
+                                       .files = *files,
+                                       .progress = options->progress,
+                                       .progress_subject = options->progress_subject};
     struct forecast_measures measures;
     if (*files == NULL)
         return RLHFSIM_INFEASIBLE;
@@ -211,8 +217,10 @@ enum rlhfsim_status rlhfsim_forecast_check(const struct rlhfsim_scenario *scenar
                                            struct rlhfsim_diagnostics *diagnostics,
                                            struct rlhfsim_forecast **forecast) {
     struct forecast_plan plan;
-    (void)diagnostics;
     forecast_plan_make(scenario, &plan);
+    *forecast = NULL;
+    if (forecast_durations_check(&plan, diagnostics) != RLHFSIM_OK)
+        return RLHFSIM_INVALID;
     *forecast = forecast_new(&plan);
     if (*forecast == NULL)
         return RLHFSIM_NO_MEMORY;
@@ -229,6 +237,9 @@ enum rlhfsim_status rlhfsim_forecast_run(const struct rlhfsim_scenario *scenario
     struct forecast_plan plan;
     enum rlhfsim_status status = RLHFSIM_OK;
     forecast_plan_make(scenario, &plan);
+    *forecast = NULL;
+    if (forecast_durations_check(&plan, diagnostics) != RLHFSIM_OK)
+        return RLHFSIM_INVALID;
     *forecast = forecast_new(&plan);
     if (*forecast == NULL)
         return RLHFSIM_NO_MEMORY;
@@ -237,7 +248,7 @@ enum rlhfsim_status rlhfsim_forecast_run(const struct rlhfsim_scenario *scenario
     if (status == RLHFSIM_OK)
         status = forecast_plan_fits(&plan) || options->ignore_memory
                      ? run_feasible(&plan, options, &files, diagnostics, &(*forecast)->summary)
-                     : run_infeasible(&plan, &files, diagnostics, *forecast);
+                     : run_infeasible(&plan, options, &files, diagnostics, *forecast);
     if (files != NULL)
         results_files_discard(files);
     if (!gives_forecast(status)) {

@@ -62,7 +62,8 @@ static void lay_checkpoints(const struct forecast_plan *plan, struct rlhfsim_lay
 }
 
 static void lay_worst_batch(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
-    struct llm_batch batch = forecast_largest_batch(plan);
+    struct llm_batch batch =
+        forecast_largest_batch(plan, ALGORITHM_WORK_UPDATE, forecast_fullest_step(plan->scenario));
     layout->largest_sequences = batch.sequences;
     layout->largest_tokens = batch.tokens;
     layout->largest_probability = forecast_batch_probability(plan, (double)layout->longest_tokens);
@@ -83,7 +84,7 @@ void forecast_layout_make(const struct forecast_plan *plan, struct rlhfsim_layou
         .price_source = scenario->prices.node_source,
     };
     lay_trainer(plan, layout);
-    layout->microbatches = forecast_microbatches(plan);
+    layout->microbatches = forecast_microbatches(plan, forecast_fullest_step(plan->scenario));
     lay_worst_batch(plan, layout);
     lay_engine(plan, layout);
     lay_checkpoints(plan, layout);

@@ -83,12 +83,18 @@ static double storage_s(const struct forecast_plan *plan, int64_t saves, double 
 
 /* Length of the first steps, without what the store takes; that is added by the number of saves. */
 static enum rlhfsim_status short_run_s(const struct rlhfsim_scenario *scenario, int64_t saves,
+                                       const struct rlhfsim_forecast_options *how,
                                        struct rlhfsim_diagnostics *diagnostics, double *step_s,
                                        double *store_s) {
     struct forecast_plan plan;
     struct forecast_measures measures;
-    struct forecast_run_options options = {.steps =
-                                               scenario->steps < STEPS ? scenario->steps : STEPS};
+    struct forecast_run_options options = {
+        .steps = scenario->steps < STEPS ? scenario->steps : STEPS,
+        .progress = how->progress,
+        .progress_subject = how->progress_subject,
+        .progress_from = 1.0,
+        .progress_to = 1.0,
+    };
     forecast_plan_make(scenario, &plan);
     struct forecast_plan working = plan;
     working.checkpoint.every_steps = 0;
@@ -103,11 +109,12 @@ static enum rlhfsim_status short_run_s(const struct rlhfsim_scenario *scenario, 
 
 enum rlhfsim_status forecast_limit_find(const struct forecast_plan *plan,
                                         const struct forecast_measures *measures,
+                                        const struct rlhfsim_forecast_options *how,
                                         struct rlhfsim_diagnostics *diagnostics,
                                         struct forecast_limit *limit) {
     double step_s, store_s;
     enum rlhfsim_status status =
-        short_run_s(plan->scenario, measures->saves, diagnostics, &step_s, &store_s);
+        short_run_s(plan->scenario, measures->saves, how, diagnostics, &step_s, &store_s);
     double work_s = measures->total_s - measures->phase_s[ALGORITHM_PHASE_CHECKPOINT] -
                     measures->phase_s[ALGORITHM_PHASE_LOAD];
     struct rlhfsim_scenario *faster = malloc(sizeof *faster);
@@ -118,7 +125,8 @@ enum rlhfsim_status forecast_limit_find(const struct forecast_plan *plan,
         double faster_step_s, faster_store_s;
         *faster = *plan->scenario;
         levers[i].speed_up(faster);
-        status = short_run_s(faster, measures->saves, diagnostics, &faster_step_s, &faster_store_s);
+        status =
+            short_run_s(faster, measures->saves, how, diagnostics, &faster_step_s, &faster_store_s);
         if (status != RLHFSIM_OK)
             break;
         double saved_s = (1.0 - faster_step_s / step_s) * work_s + store_s - faster_store_s;

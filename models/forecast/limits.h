@@ -15,9 +15,11 @@ struct forecast_limit {
     double gain_fraction; /* of the run's time that a 10 % speed-up saves */
 };
 
-/* `measures` is the whole run that the gain refers to. A status of forecast_run on failure. */
+/* `measures` is the whole run that the gain refers to; `how` has a progress function that can stop
+ * the search. A status of forecast_run on failure. */
 enum rlhfsim_status forecast_limit_find(const struct forecast_plan *plan,
                                         const struct forecast_measures *measures,
+                                        const struct rlhfsim_forecast_options *how,
                                         struct rlhfsim_diagnostics *diagnostics,
                                         struct forecast_limit *limit);
 

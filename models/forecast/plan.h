@@ -111,17 +111,23 @@ double forecast_load_s(const struct forecast_plan *plan);
 /* Fills plan->memory (forecast/footprint.c); called by forecast_plan_make. */
 void forecast_plan_memory(struct forecast_plan *plan);
 
-/* What a GPU of a stage holds during a step, and its share of the host; stages of a GPU and of the
- * trainer: pipeline ranks are the slowest. */
-void forecast_memory_at(const struct forecast_plan *plan, size_t step, int stage,
+/* What a GPU of a stage holds during a phase of a step of `samples`, and its share of the host;
+ * stages of a GPU and of the trainer: pipeline ranks are the slowest. */
+void forecast_memory_at(const struct forecast_plan *plan, size_t step, int stage, int64_t samples,
                         struct forecast_memory_state *state);
 int forecast_stage_of(const struct forecast_plan *plan, int gpu);
 
-/* Tokens of the largest micro-batch that can occur, all context-parallel ranks together. */
-struct llm_batch forecast_largest_batch(const struct forecast_plan *plan);
+/* Samples of the fullest step of the run: a data set can be smaller than prompts_per_step. */
+int64_t forecast_fullest_step(const struct rlhfsim_scenario *scenario);
 
-/* Micro-batches of a data-parallel rank in an optimizer step; with a token budget the mean. */
-double forecast_microbatches(const struct forecast_plan *plan);
+/* Tokens of the largest micro-batch that can occur in a step of `samples`, all context-parallel
+ * ranks together. Updates cut a step into mini-batches first, other passes do not. */
+struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum algorithm_work work,
+                                        int64_t samples);
+
+/* Micro-batches of a data-parallel rank in an optimizer step of a step of `step_samples`; with a
+ * token budget the mean. */
+double forecast_microbatches(const struct forecast_plan *plan, int64_t step_samples);
 
 /* Bytes on a node's host during a step. */
 double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int node);

@@ -8,6 +8,7 @@
 
 #include "models/forecast/run.h"
 
+#include "models/forecast/durations.h"
 #include "models/forecast/runner.h"
 #include "sim/contract.h"
 #include "sim/recorder.h"
@@ -151,7 +152,7 @@ static void enter_memory(struct forecast_runner *runner) {
     for (int gpu = 0; gpu < plan->gpus; gpu++) {
         if (forecast_stage_of(plan, gpu) != stage) {
             stage = forecast_stage_of(plan, gpu);
-            forecast_memory_at(plan, runner->phase, stage, &state);
+            forecast_memory_at(plan, runner->phase, stage, (int64_t)runner->samples.count, &state);
         }
         set_memory(runner, runner->first_memory + (sim_memory_id)gpu, state.gpu);
         add_host(&node, &state);
@@ -243,9 +244,10 @@ static void start_phase(struct forecast_runner *runner) {
     fail(runner, runner_work_start(runner));
 }
 
-static bool report_progress(struct forecast_runner *runner) {
+/* The step under way does not count. */
+static bool report_progress(const struct forecast_runner *runner) {
     const struct forecast_run_options *options = runner->options;
-    double share = (double)runner->step / (double)options->steps;
+    double share = (double)runner->steps_done / (double)options->steps;
     if (options->progress == NULL)
         return true;
     return options->progress(options->progress_subject,
@@ -253,17 +255,43 @@ static bool report_progress(struct forecast_runner *runner) {
                                  share * (options->progress_to - options->progress_from));
 }
 
+bool runner_go_on(struct forecast_runner *runner) {
+    if (!runner->cancelled && report_progress(runner))
+        return true;
+    runner->cancelled = true;
+    sim_stop(runner->sim);
+    return false;
+}
+
+static bool watch_samples(void *subject) {
+    return runner_go_on(subject);
+}
+
+/* Not every time: a rollout has very many ends. */
+#define LISTENED 64
+
+static void watch_replica(struct sim *sim, void *subject, uint64_t argument, size_t ended) {
+    struct forecast_runner *runner = subject;
+    (void)sim;
+    (void)argument;
+    (void)ended;
+    if (++runner->listened % LISTENED == 0)
+        (void)runner_go_on(runner);
+}
+
 static void start_step(struct forecast_runner *runner) {
-    if (!report_progress(runner)) {
-        runner->cancelled = true;
+    runner->steps_done = runner->step;
+    runner->too_slow =
+        forecast_pace_too_slow(runner->plan, runner->step, sim_time_to_s(sim_now(runner->sim)));
+    if (runner->too_slow)
         sim_stop(runner->sim);
-        return;
-    }
-    if (runner->step == runner->options->steps)
+    if (runner->too_slow || !runner_go_on(runner) || runner->step == runner->options->steps)
         return;
     runner->step++;
     runner->phase = runner->plan->loop_first;
     forecast_samples_draw(runner->plan, runner->options->replicate, runner->step, &runner->samples);
+    if (runner->cancelled)
+        return;
     measure_samples(runner);
     start_phase(runner);
 }
@@ -277,7 +305,8 @@ static void start_chunk(struct forecast_runner *runner) {
     runner->phase = 0;
     forecast_samples_draw_chunk(runner->plan, runner->options->replicate, runner->chunk,
                                 &runner->samples);
-    start_phase(runner);
+    if (!runner->cancelled)
+        start_phase(runner);
 }
 
 static bool checkpoint_follows(const struct forecast_runner *runner) {
@@ -334,6 +363,15 @@ static enum rlhfsim_status report_deadlock(const struct forecast_runner *runner,
                                    "the simulation stopped with unfinished tasks:\n%s", report);
 }
 
+static enum rlhfsim_status report_too_long(const struct forecast_runner *runner,
+                                           struct rlhfsim_diagnostics *diagnostics) {
+    enum algorithm_phase phase = runner->too_slow
+                                     ? runner->plan->steps[runner->plan->step_count - 1].phase
+                                     : phase_of(runner);
+    return forecast_too_long(runner->plan, runner->step, phase, sim_time_to_s(sim_now(runner->sim)),
+                             diagnostics);
+}
+
 /* Little's law, L = lambda W, as an identity over a run that has emptied: the time integral of the
  * tasks at a resource is the sum of their sojourns. */
 static void check_littles_law(const struct sim *sim) {
@@ -359,6 +397,17 @@ static void measure_end(struct forecast_runner *runner) {
     measures->response_max = length_quantile(runner, 1.0);
 }
 
+/* So that a long step can be stopped, too. */
+static void runner_watch(struct forecast_runner *runner) {
+    if (runner->options->progress == NULL)
+        return;
+    runner->samples.go_on = watch_samples;
+    runner->samples.watcher = runner;
+    for (int i = 0; runner->replicas != NULL && i < runner->plan->replicas; i++)
+        if (runner->replicas[i] != NULL)
+            generation_replica_listen(runner->replicas[i], watch_replica);
+}
+
 enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
                                  const struct forecast_run_options *options,
                                  struct rlhfsim_diagnostics *diagnostics,
@@ -370,6 +419,7 @@ enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
                                      .phase_done = phase_done};
     *measures = (struct forecast_measures){0};
     enum rlhfsim_status status = runner_fill(&runner);
+    runner_watch(&runner);
     if (status == RLHFSIM_OK &&
         sim_schedule(runner.sim, 0, SIM_PHASE_DECISION, begin, &runner, 0, NULL) != SIM_OK)
         status = RLHFSIM_NO_MEMORY;
@@ -377,13 +427,18 @@ enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
         goto done;
     switch (sim_run(runner.sim, SIM_TIME_MAX)) {
     case SIM_OK:
-        status = runner.cancelled ? RLHFSIM_CANCELLED : RLHFSIM_OK;
+        status = runner.cancelled  ? RLHFSIM_CANCELLED
+                 : runner.too_slow ? report_too_long(&runner, diagnostics)
+                                   : RLHFSIM_OK;
         break;
     case SIM_NO_MEMORY:
         status = RLHFSIM_NO_MEMORY;
         break;
     case SIM_DEADLOCK:
         status = report_deadlock(&runner, diagnostics);
+        break;
+    case SIM_TOO_LONG:
+        status = runner.cancelled ? RLHFSIM_CANCELLED : report_too_long(&runner, diagnostics);
         break;
     }
     if (status == RLHFSIM_OK)

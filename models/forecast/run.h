@@ -44,8 +44,9 @@ struct forecast_run_options {
     double progress_from, progress_to; /* the part of the whole that this run is */
 };
 
-/* RLHFSIM_OK, RLHFSIM_CANCELLED (the progress function said so), RLHFSIM_NO_MEMORY, or
- * RLHFSIM_INTERNAL with a deadlock report added to `diagnostics`. */
+/* RLHFSIM_OK, RLHFSIM_CANCELLED (the progress function said so), RLHFSIM_NO_MEMORY, RLHFSIM_INVALID
+ * where it would end after the clock does, RLHFSIM_INTERNAL with a deadlock report; the error of
+ * these two is added to `diagnostics`. */
 enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
                                  const struct forecast_run_options *options,
                                  struct rlhfsim_diagnostics *diagnostics,

@@ -40,9 +40,11 @@ struct forecast_runner {
     uint64_t *loads;  /* by replica: tokens of them */
     uint32_t *routes; /* by prompt: the replica */
 
-    int64_t step;  /* from 1; 0 before the first */
-    int64_t chunk; /* of what runs before the first step */
-    size_t phase;  /* index of the plan's steps; step_count: checkpoint */
+    int64_t step; /* from 1; 0 before the first */
+    int64_t steps_done;
+    uint64_t listened; /* ends of requests so far */
+    int64_t chunk;     /* of what runs before the first step */
+    size_t phase;      /* index of the plan's steps; step_count: checkpoint */
     sim_time phase_start;
     double phase_busy_gpu_s;
     bool loading;        /* before the first phase */
@@ -53,11 +55,16 @@ struct forecast_runner {
     uint32_t *length_counts; /* responses of each length, for the quantile */
     double stored_since_s;
 
-    bool cancelled;
+    bool cancelled; /* by the user: what is under way is left as it is */
+    bool too_slow;  /* at this pace it ends after the clock does */
 
     sim_task_func *written;    /* a checkpoint is in the store; subject: the runner */
     sim_task_func *phase_done; /* ends the current phase and starts the next; subject: the runner */
 };
+
+/* Whether the user still wants the run; false stops it. To be asked in everything that can take a
+ * noticeable part of a second. */
+bool runner_go_on(struct forecast_runner *runner);
 
 /* Starts the phase's work; every path ends, at once or later, in phase_done. */
 enum sim_status runner_work_start(struct forecast_runner *runner);

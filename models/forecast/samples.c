@@ -53,6 +53,13 @@ static uint64_t data_set_place(const struct forecast_plan *plan, int64_t place) 
     return (uint64_t)(size > 0 ? place % size : place);
 }
 
+/* Sequences between two questions whether to go on. */
+#define WATCHED 8192
+
+static bool left_off(const struct forecast_samples *samples, size_t sequence) {
+    return sequence % WATCHED == 0 && samples->go_on != NULL && !samples->go_on(samples->watcher);
+}
+
 /* Prompts [taken.first, taken.first + taken.prompts) of the data set, answered in step `step`. */
 static void draw_sequences(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
                            struct scenario_step taken, struct forecast_samples *samples) {
@@ -68,6 +75,8 @@ static void draw_sequences(const struct forecast_plan *plan, uint32_t replicate,
         forecast_draw_group(&draw, place, (uint64_t)prompt, copies, &group);
         for (size_t copy = 0; copy < copies; copy++, next++) {
             bool cut;
+            if (left_off(samples, next))
+                return;
             samples->prompt_tokens[next] = group.prompt_tokens;
             samples->response_tokens[next] = forecast_draw_response(&draw, &group, copy, &cut);
             samples->cut += cut;
@@ -102,6 +111,14 @@ void forecast_samples_draw_chunk(const struct forecast_plan *plan, uint32_t repl
 
 /* ---- micro-batches ------------------------------------------------------------------------ */
 
+/* Bins there is room for, a power of two. */
+static size_t packing_leaves(size_t bins) {
+    size_t leaves = 1;
+    while (leaves < bins)
+        leaves *= 2;
+    return leaves;
+}
+
 enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
                                        struct forecast_split *split) {
     size_t ranks = (size_t)plan->dp;
@@ -109,7 +126,7 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
     *split = (struct forecast_split){
         .stride = stride,
         .batches = calloc(ranks * stride, sizeof *split->batches),
-        .fill = calloc(stride, sizeof *split->fill),
+        .room = calloc(2 * packing_leaves(stride), sizeof *split->room),
         .deal = calloc(samples_per_step(plan), sizeof *split->deal),
         .deal_tokens = calloc(samples_per_step(plan), sizeof *split->deal_tokens),
         .rank_tokens = calloc(ranks, sizeof *split->rank_tokens),
@@ -117,7 +134,7 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
         .slowest = calloc(stride, sizeof *split->slowest),
         .counts = calloc(ranks, sizeof *split->counts),
     };
-    if (split->batches && split->fill && split->slowest && split->counts && split->deal &&
+    if (split->batches && split->room && split->slowest && split->counts && split->deal &&
         split->deal_tokens && split->rank_tokens && split->rank_counts)
         return RLHFSIM_OK;
     forecast_split_free(split);
@@ -126,7 +143,7 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
 
 void forecast_split_free(struct forecast_split *split) {
     free(split->batches);
-    free(split->fill);
+    free(split->room);
     free(split->deal);
     free(split->deal_tokens);
     free(split->rank_tokens);
@@ -216,21 +233,37 @@ static void sort_by_length(struct forecast_samples *samples, size_t begin, size_
     }
 }
 
-/* First-fit-decreasing into bins of `budget` tokens; a longer sequence gets a bin of its own. */
+static size_t first_with_room(const double *room, size_t leaves, double tokens) {
+    size_t node = 1;
+    while (node < leaves)
+        node = 2 * node + (room[2 * node] < tokens);
+    return node - leaves;
+}
+
+static void take_room(double *room, size_t leaf, double tokens) {
+    room[leaf] -= tokens;
+    for (size_t node = leaf / 2; node >= 1; node /= 2)
+        room[node] = room[2 * node] > room[2 * node + 1] ? room[2 * node] : room[2 * node + 1];
+}
+
+/* First-fit-decreasing into bins of `budget` tokens; a longer sequence gets a bin of its own. Bins
+ * are the leaves of a tree whose nodes have the most room below them, bins that are not open yet
+ * with all of theirs: the first bin with room is found from the root, left where there is room.
+ * Returns the number of bins; 0 where it was left off. */
 static size_t split_by_tokens(struct forecast_samples *samples, size_t begin, size_t end,
-                              double budget, double *fill, struct llm_batch *batches) {
-    size_t count = 0;
+                              double budget, double *room, struct llm_batch *batches) {
+    size_t count = 0, leaves = packing_leaves(end - begin);
     sort_by_length(samples, begin, end);
+    for (size_t node = 1; node < 2 * leaves; node++)
+        room[node] = budget;
     for (size_t i = begin; i < end; i++) {
         double tokens = sequence_tokens(samples, samples->order[i]);
-        size_t bin = 0;
-        while (bin < count && fill[bin] + tokens > budget)
-            bin++;
-        if (bin == count) {
-            fill[count] = 0.0;
+        size_t bin = tokens <= room[1] ? first_with_room(room, leaves, tokens) : count;
+        if (left_off(samples, i))
+            return 0;
+        if (bin == count)
             batches[count++] = (struct llm_batch){0};
-        }
-        fill[bin] += tokens;
+        take_room(room, leaves + bin, tokens);
         batch_add(&batches[bin], tokens);
     }
     return count;
@@ -281,7 +314,7 @@ void forecast_split_make(const struct forecast_plan *plan, struct forecast_sampl
         split->counts[rank] =
             scenario->training.microbatch_tokens > 0
                 ? split_by_tokens(samples, begin, end, (double)scenario->training.microbatch_tokens,
-                                  split->fill, batches)
+                                  split->room, batches)
                 : split_by_count(plan, samples, begin, end,
                                  (size_t)scenario->training.microbatch_samples * per_sample,
                                  batches);

@@ -27,6 +27,9 @@ struct forecast_samples {
     uint32_t *dealt;           /* sequences in the order in which the ranks have them */
     size_t cut;                /* responses cut at the limit */
     uint64_t draws;            /* how often sequences were drawn: tells one step's from another's */
+    bool (*go_on)(void *watcher); /* asked every few thousand sequences; false: leave off, what was
+                                   * made is of no use. NULL: go on */
+    void *watcher;
 };
 
 enum rlhfsim_status forecast_samples_new(const struct forecast_plan *plan,
@@ -49,7 +52,7 @@ void forecast_samples_draw_chunk(const struct forecast_plan *plan, uint32_t repl
 struct forecast_split {
     size_t stride;
     struct llm_batch *batches;
-    double *fill;   /* scratch: tokens in each bin */
+    double *room;   /* scratch of the packing: a tree of tokens that fit into bins */
     uint32_t *deal; /* scratch of the dealing, see deal.h */
     double *deal_tokens, *rank_tokens;
     size_t *rank_counts;

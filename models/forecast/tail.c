@@ -63,7 +63,7 @@ static void moments_of(const struct forecast_plan *plan, double *mean, double *v
 
 static double microbatches_of_run(const struct forecast_plan *plan) {
     return (double)scenario_optimizer_steps(plan->scenario) * (double)plan->dp *
-           fmax(1.0, forecast_microbatches(plan));
+           fmax(1.0, forecast_microbatches(plan, forecast_fullest_step(plan->scenario)));
 }
 
 /* At least one of n trials of probability p. */
@@ -73,10 +73,11 @@ static double at_least_once(double p, double n) {
 
 double forecast_batch_probability(const struct forecast_plan *plan, double tokens) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
-    double sequences = (double)scenario->training.microbatch_samples *
-                       scenario->algorithm.type->sequences_per_sample;
-    double run = microbatches_of_run(plan), mean, variance;
-    if (scenario->training.microbatch_tokens > 0)
+    struct llm_batch largest =
+        forecast_largest_batch(plan, ALGORITHM_WORK_UPDATE, forecast_fullest_step(scenario));
+    double sequences = largest.sequences, run = microbatches_of_run(plan), mean, variance;
+    if (scenario->training.microbatch_tokens > 0 &&
+        (double)scenario->training.microbatch_tokens <= largest.tokens)
         return 1.0;
     if (!scenario->training.packing || sequences <= 1.0)
         return at_least_once(forecast_length_tail(plan, tokens), sequences * run);

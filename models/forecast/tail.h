@@ -12,7 +12,8 @@
  *     padded to the longest    1 - (1 - P(x))^(m N)         at least one sequence of x tokens
  *     packed, m samples        1 - (1 - Q)^N                Q: m sequences of m x tokens together,
  *                                                           as a normal law of their sum
- *     packed to a budget       1                            budgets are filled
+ *     packed to a budget       1                            budgets are filled; one that a rank
+ *                                                           cannot fill is packed, m: all it has
  *
  * Left out: lengths that are correlated within a prompt's samples.
  */

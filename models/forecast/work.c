@@ -246,6 +246,8 @@ static enum sim_status add_pipelines(struct forecast_runner *runner,
             work = rank == 0 ? slowest_work(runner, passes) : before;
         if (work.count == 0)
             continue;
+        if (!runner_go_on(runner))
+            return SIM_OK;
         if (!same_work(&work, &before))
             status = play(passes, &work, training, &step);
         before = work;
@@ -259,9 +261,13 @@ static enum sim_status add_microbatches(struct forecast_runner *runner, size_t f
     const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
     enum sim_status status = SIM_OK;
     forecast_split_make(runner->plan, &runner->samples, first, count, &runner->split);
+    if (runner->cancelled)
+        return SIM_OK;
     if (is_pipeline(passes, training))
         return add_pipelines(runner, passes, training);
     for (size_t k = 0; k < runner->split.most && status == SIM_OK; k++) {
+        if (!runner_go_on(runner))
+            return SIM_OK;
         add_microbatch(runner, k, training);
         if (meets_in_microbatch(passes, training))
             status = segment_sync(runner);
@@ -305,7 +311,8 @@ static enum sim_status work_update(struct forecast_runner *runner) {
     enum sim_status status = SIM_OK;
     segment_add_seconds(runner, parameter_transfers_s(passes));
     for (int64_t epoch = 0; epoch < scenario->algorithm.epochs; epoch++)
-        for (size_t first = 0; first < count && status == SIM_OK; first += size)
+        for (size_t first = 0; first < count && status == SIM_OK && !runner->cancelled;
+             first += size)
             status = add_minibatch(runner, first, first + size < count ? size : count - first);
     return status == SIM_OK ? segment_flush(runner, runner->phase_done) : status;
 }

@@ -90,7 +90,8 @@ static sim_event_func span_ended;
 
 /* Sums the next span and schedules its end. */
 static enum sim_status next_span(struct generation_replica *replica) {
-    sim_time end = replica->start + sim_time_from_s(generation_batch_plan(&replica->batch));
+    sim_time length = sim_time_from_s(generation_batch_plan(&replica->batch));
+    sim_time end = sim_time_sum(replica->start, length);
     return sim_schedule(replica->sim, end, SIM_PHASE_COMPLETION, span_ended, replica, 0,
                         &replica->span_end);
 }
@@ -154,7 +155,8 @@ void generation_replica_stop(struct generation_replica *replica) {
     replica->stopping = true;
     double end_s = generation_batch_cut(&replica->batch, now_s);
     /* stale in the handler of the span's end: then that is where it stops */
-    (void)sim_move(replica->sim, replica->span_end, replica->start + sim_time_from_s(end_s));
+    (void)sim_move(replica->sim, replica->span_end,
+                   sim_time_sum(replica->start, sim_time_from_s(end_s)));
 }
 
 uint32_t generation_replica_generated(const struct generation_replica *replica, size_t request) {

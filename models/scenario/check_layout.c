@@ -152,6 +152,22 @@ static void check_one_microbatch(struct scenario_draft *draft) {
                        "training.packing: true with it");
 }
 
+/* A step is drawn, dealt and cut as a whole; of so many sequences it takes some gigabytes here. */
+#define MOST_SEQUENCES (INT64_C(1) << 24)
+
+static void check_step_size(struct scenario_draft *draft) {
+    const struct rlhfsim_scenario *scenario = draft->scenario;
+    bool online = scenario->algorithm.type->has_rollout;
+    int64_t sequences = scenario->algorithm.prompts_per_step *
+                        scenario->algorithm.samples_per_prompt *
+                        scenario->algorithm.type->sequences_per_sample;
+    if (draft->samples_known && sequences > MOST_SEQUENCES)
+        scenario_blame(draft,
+                       online ? KEY_ALGORITHM_PROMPTS_PER_STEP : KEY_ALGORITHM_MINIBATCH_SAMPLES,
+                       "a step has %" PRId64 " sequences, expected at most %" PRId64, sequences,
+                       MOST_SEQUENCES);
+}
+
 /* ---- the stage ------------------------------------------------------------------------------- */
 
 static void check_batches(struct scenario_draft *draft, bool gpus_good) {
@@ -172,5 +188,6 @@ void scenario_check_layout(struct scenario_draft *draft) {
     if (draft->scenario->algorithm.type->has_rollout && scenario_known(draft, KEY_ROLLOUT_TP))
         check_rollout_tp(draft);
     check_one_microbatch(draft);
+    check_step_size(draft);
     check_batches(draft, gpus);
 }

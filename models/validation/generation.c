@@ -15,9 +15,10 @@
 
 enum metric_index { TPOT, TTFT, RATE, METRICS };
 
-static const struct validation_metric metrics[METRICS] = {[TPOT] = {"tpot_ms", true},
-                                                          [TTFT] = {"ttft_ms", false},
-                                                          [RATE] = {"output_tokens_per_s", true}};
+static const struct validation_metric metrics[METRICS] = {
+    [TPOT] = {"tpot_ms", true, false},
+    [TTFT] = {"ttft_ms", false, false},
+    [RATE] = {"output_tokens_per_s", true, false}};
 
 struct reading {
     struct validation_run *run;

@@ -93,7 +93,13 @@ refused() {
     expect_absent "$scratch/none"
 }
 refused "error: shard 1/3 is missing" "$scratch/shard0" "$scratch/shard2"
-refused "$scratch/shard0: error: shard 0/3, as '$scratch/shard0' is" "$scratch"/shard{0,1,0}
+refused "$scratch/shard0: error: shard 0/3 is given twice: '$scratch/shard0' is it, too" \
+    "$scratch"/shard{0,1,0}
+# A folder to merge is no folder for the result: its shard would be gone.
+rlhfsim merge "$scratch"/shard{0,1,2} --out "$scratch/./shard1"
+expect_status 2
+expect_stderr "--out:1:1: error: '$scratch/./shard1' is one of the folders to merge"
+[[ -e $scratch/shard1/sweep.shard ]] || fail "a shard is lost"
 refused "$scratch/many0: error: this is a shard of another sweep" "$scratch/shard0" "$scratch/many0"
 refused "$scratch/all/sweep.shard: error: cannot be read" "$scratch/all"
 cp -r "$scratch/shard1" "$scratch/short"

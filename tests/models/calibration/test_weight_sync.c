@@ -21,7 +21,8 @@ static void open_world(struct world *world) {
     world->catalog = catalog_new();
     ck_assert_int_eq(catalog_load(world->catalog, "scenarios/catalog", true, world->diagnostics),
                      RLHFSIM_OK);
-    world->run = (struct validation_run){validation_new(), world->catalog, world->diagnostics};
+    world->run =
+        (struct validation_run){validation_new(), world->catalog, world->diagnostics, NULL};
     world->fit = (struct sync_fit){0};
 }
 

@@ -7,6 +7,8 @@
 #include "tests/scenarios.h"
 #include "tests/testing.h"
 
+#include <stdlib.h>
+
 #define PPO "scenarios/ppo-llama2-7b-8xa100.yaml"
 #define GRPO "scenarios/grpo-qwen2.5-7b-8xh100.yaml"
 #define DPO "scenarios/dpo-llama2-7b-8xa100.yaml"
@@ -186,6 +188,56 @@ START_TEST(packing_loses_nothing) {
 }
 END_TEST
 
+static int falling(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* First fit, bin after bin, of lengths in falling order; the bins' tokens. */
+static size_t first_fit(const double *tokens, size_t count, double budget, double *bins) {
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t bin = 0;
+        while (bin < used && bins[bin] + tokens[i] > budget)
+            bin++;
+        if (bin == used)
+            bins[used++] = 0.0;
+        bins[bin] += tokens[i];
+    }
+    return used;
+}
+
+/* The tree of rooms finds the bins that the search from the first one finds, of budgets from one
+ * that many sequences exceed to one that holds them all. */
+START_TEST(packing_is_first_fit_decreasing) {
+    static const char *const packed[] = {
+        "training={tp: 1, zero_stage: 3, microbatch_tokens: 768, packing: true}", NULL};
+    static const int64_t budgets[] = {200, 400, 768, 1000, 3000, 1000000};
+    struct drawn drawn;
+    draw(&drawn, PPO, packed, 2);
+    size_t share = drawn.samples.count / (size_t)drawn.plan.dp;
+    for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
+        drawn.scenario->training.microbatch_tokens = budgets[b];
+        drawn.samples.draws++; /* or the cut of before is found again */
+        forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.count, &drawn.split);
+        for (size_t rank = 0; rank < (size_t)drawn.plan.dp; rank++) {
+            double tokens[1024], bins[1024];
+            ck_assert_uint_le(share, 1024);
+            for (size_t i = 0; i < share; i++)
+                tokens[i] = drawn.samples.prompt_tokens[rank * share + i] +
+                            drawn.samples.response_tokens[rank * share + i];
+            qsort(tokens, share, sizeof tokens[0], falling);
+            size_t used = first_fit(tokens, share, (double)budgets[b], bins);
+            ck_assert_uint_eq(drawn.split.counts[rank], used);
+            for (size_t k = 0; k < used; k++)
+                ck_assert_double_eq(drawn.split.batches[rank * drawn.split.stride + k].tokens,
+                                    bins[k]);
+        }
+    }
+    drop(&drawn);
+}
+END_TEST
+
 static double most_tokens(const struct forecast_plan *plan, const struct forecast_split *split) {
     double most = 0.0;
     for (int rank = 0; rank < plan->dp; rank++) {
@@ -249,6 +301,7 @@ static Suite *samples_suite(void) {
     tcase_add_test(tcase, short_steps_have_all_the_data);
     tcase_add_test(tcase, few_samples_are_dealt_evenly);
     tcase_add_test(tcase, packing_loses_nothing);
+    tcase_add_test(tcase, packing_is_first_fit_decreasing);
     tcase_add_test(tcase, padding_fills_to_the_caps);
     suite_add_tcase(suite, tcase);
     return suite;

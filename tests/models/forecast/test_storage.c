@@ -190,10 +190,12 @@ START_TEST(the_limit_counts_saves) {
                                          "checkpoint.mode=asynchronous", NULL};
     struct played a, b;
     struct forecast_limit limit;
+    struct rlhfsim_forecast_options how = {0};
     struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
     play(slow, &a);
     play(faster, &b);
-    ck_assert_int_eq(forecast_limit_find(&a.plan, &a.measures, diagnostics, &limit), RLHFSIM_OK);
+    ck_assert_int_eq(forecast_limit_find(&a.plan, &a.measures, &how, diagnostics, &limit),
+                     RLHFSIM_OK);
     ck_assert_str_eq(limit.resource, "checkpoint store");
     assert_relative(limit.gain_fraction, 1.0 - b.measures.total_s / a.measures.total_s, 1e-6);
     rlhfsim_diagnostics_free(diagnostics);
