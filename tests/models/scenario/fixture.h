@@ -114,8 +114,9 @@ static const char fixture_fabrics[] =
     "max_num_seqs,max_num_batched_tokens,graph_step,graph_dense,graph_limit,"               \
     "iteration_host_ms,sequence_host_us,launch_factor,expert_layer_us,eager_layer_us,"      \
     "product_efficiency,kv_efficiency,compute_efficiency,fp4_efficiency,expert_efficiency," \
-    "activation_share,exchange_factor,collective_factor,reserved_gb,reserved_groups_gb,"
-"provenance,source,notes\n" static const char fixture_engines[] =
+    "activation_share,exchange_factor,collective_factor,reserved_gb,reserved_groups_gb,"    \
+    "provenance,source,notes\n"
+static const char fixture_engines[] =
     FIXTURE_ENGINE_HEADER "vllm,continuous,mixed,yes,yes,recompute,16,256,8192,8,512,512,0,0,1,0,0,"
                           "1,1,1,1,1,1,1,1,0,0,measured,a "
                           "page,\n"
