@@ -73,7 +73,7 @@ static enum rlhfsim_status read_table(struct serving_points *points, struct vali
 
 enum rlhfsim_status serving_points_read(struct calibration_run *run,
                                         struct serving_points *points) {
-    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics};
+    struct validation_run reader = {validation_new(), run->catalog, run->diagnostics, NULL};
     enum rlhfsim_status status = reader.validation == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     *points = (struct serving_points){.run = run};
     for (size_t i = 0; i < run->path_count && status == RLHFSIM_OK; i++)
