@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "catalog_view.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define DIGITS_ENOUGH 17
+#define WHOLE_LIMIT 1e15
 
 static void print_string(FILE *stream, const char *text) {
     fputc('"', stream);
@@ -18,9 +20,13 @@ static void print_string(FILE *stream, const char *text) {
     fputc('"', stream);
 }
 
-/* The fewest digits that read back as the same number. */
+/* Whole numbers as such, others with the fewest digits that read back as the same number. */
 static void print_number(FILE *stream, double number) {
     char text[40];
+    if (fabs(number) < WHOLE_LIMIT && floor(number) >= number) {
+        fprintf(stream, "%.0f", number);
+        return;
+    }
     for (int digits = 1; digits <= DIGITS_ENOUGH; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, number);
         if (!(strtod(text, NULL) < number || strtod(text, NULL) > number))

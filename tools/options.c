@@ -98,7 +98,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case KEY_SEED:
         options->has_seed = true;
-        return options_number("--seed", argument, 0, UINT64_MAX, &options->seed);
+        return options_number("--seed", argument, 0, INT64_MAX, &options->seed);
     case KEY_CATALOG:
         return options_add_catalog(options, argument);
     case KEY_IGNORE_MEMORY:

@@ -25,6 +25,11 @@ _rlhfsim_catalog() {
     fi
 }
 
+# The kinds of validate and calibrate, as the program names them when it is given none of them.
+_rlhfsim_kinds() {
+    "$1" "$2" '?' 2>&1 | sed -n "s/.*unknown kind '?'; expected //p" | sed 's/, \| or /\n/g'
+}
+
 # Fills COMPREPLY with the folders that begin with the word, and the files that have one of the
 # endings behind it.
 _rlhfsim_files() {
@@ -57,7 +62,13 @@ _rlhfsim() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;
-    --set | --seed | --replicates | --vary | --jobs | --shard) return ;;
+    --set | --vary)
+        compopt -o nospace 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -S = -W "$("$program" catalog keys 2>/dev/null |
+            sed '1d; s/ .*//')" -- "$word")
+        return
+        ;;
+    --seed | --replicates | --jobs | --shard) return ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(
@@ -68,6 +79,8 @@ _rlhfsim() {
         mapfile -t COMPREPLY < <(compgen -W "$(_rlhfsim_commands "$program")" -- "$word")
     elif [[ $command == catalog ]]; then
         _rlhfsim_catalog "$program" "$word" "$argument"
+    elif [[ $command == validate || $command == calibrate ]] && [[ -z $argument ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_rlhfsim_kinds "$program" "$command")" -- "$word")
     elif [[ $command == validate || $command == calibrate ]]; then
         _rlhfsim_files "$word" csv
     elif [[ $command == merge ]]; then

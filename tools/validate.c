@@ -41,8 +41,9 @@ static const struct argp_option table[] = {
 
 static const char documentation[] =
     "Forecasts the measured cases in the files PATH and says how far off the forecasts are, by "
-    "source, and what was skipped and why. KIND is: parameters (tables of models with config_json "
-    "and computed_params), kernels (tables of kernel times), training (tables of training steps), "
+    "source, and what was skipped and why. KIND is: parameters (tables of models: name, "
+    "config_json, the path of one, and computed_params), kernels (tables of kernel times), "
+    "training (tables of training steps), "
     "generation (tables of serving speed), collectives (sweeps as nccl-tests prints them), "
     "weight-sync (times of weight syncs, or figures.csv of runs), memory (training steps with "
     "mem_gb, or memory cases with outcome) or runs (folders with runs.csv and figures.csv: whole "

@@ -49,7 +49,9 @@ touch "$scratch/work/m.csv"
 expect_offered "folder m.csv" validate parameters ""
 rm "$scratch/work/m.csv"
 expect_offered "" run a.yaml --seed ""
-expect_offered "" sweep a.yaml --vary ""
+expect_offered "training.packing= training.pp= training.precision= training.prefetch=" sweep a.yaml --vary training.p
+expect_offered "training.packing= training.pp= training.precision= training.prefetch=" run a.yaml --set training.p
+expect_offered "collectives generation kernels memory parameters runs training weight-sync" validate ""
 expect_offered "folder" merge ""
 
 finish

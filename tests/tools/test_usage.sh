@@ -90,7 +90,7 @@ for command in run check; do
     refused "'--seed' needs a value: --seed N" "$command" "$scenario" --seed
     refused "'--json' takes no value" "$command" "$scenario" --json=yes
     for bad in abc -1 +1 1.5 0x10 1e3 ' 1' 007 18446744073709551616 ''; do
-        refused "--seed:1:1: error: expected a whole number from 0 to 18446744073709551615, got '$bad'" \
+        refused "--seed:1:1: error: expected a whole number from 0 to 9223372036854775807, got '$bad'" \
             "$command" "$scenario" "--seed=$bad"
     done
     refused "--catalog:1:1: error: expected a directory of catalogs, got 'nowhere'" \
