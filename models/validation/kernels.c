@@ -14,9 +14,9 @@
 #include <string.h>
 
 static const struct validation_metric metrics[] = {
-    [KERNEL_PRODUCTS] = {"time_us", true},
-    [KERNEL_ATTENTIONS] = {"time_us", true},
-    [KERNEL_OPERATORS] = {"time_ms", true},
+    [KERNEL_PRODUCTS] = {"time_us", true, false},
+    [KERNEL_ATTENTIONS] = {"time_us", true, false},
+    [KERNEL_OPERATORS] = {"time_ms", true, false},
 };
 
 static double burst_s(const struct kernel_row *row) {
