@@ -6,6 +6,7 @@
 
 #define SPEED_UP 1.1
 #define STEPS 2 /* simulated per resource; lengths differ from step to step, resources hardly */
+#define OVERLAPPED_STEPS 8 /* until rollouts and training run side by side as they go on to */
 
 struct lever {
     const char *resource;
@@ -41,6 +42,8 @@ static void speed_up_store(struct rlhfsim_scenario *scenario) {
 
 static void speed_up_rewards(struct rlhfsim_scenario *scenario) {
     scenario->reward.sample_s /= SPEED_UP;
+    scenario->reward.sample_p99_s /= SPEED_UP;
+    scenario->reward.calls_per_s *= SPEED_UP;
 }
 
 static void speed_up_engine(struct generation_software *engine) {
@@ -71,14 +74,22 @@ static const struct lever levers[] = {
     {"reward workers", speed_up_rewards},   {"host software", speed_up_software},
 };
 
+int64_t forecast_short_steps(const struct rlhfsim_scenario *scenario) {
+    bool overlapped = scenario->placement.mode == SCENARIO_ONE_STEP_OFF ||
+                      scenario->placement.mode == SCENARIO_ASYNC;
+    int64_t steps = overlapped ? OVERLAPPED_STEPS : STEPS;
+    if (scenario->placement.mode == SCENARIO_ASYNC)
+        steps *= scenario->placement.sync_every_steps;
+    return scenario->steps < steps ? scenario->steps : steps;
+}
+
 /* Length of the first steps, without checkpoints: these are added by their number. */
 static enum rlhfsim_status short_run_s(const struct rlhfsim_scenario *scenario,
                                        struct rlhfsim_diagnostics *diagnostics, double *step_s,
                                        double *save_s) {
     struct forecast_plan plan;
     struct forecast_measures measures;
-    struct forecast_run_options options = {.steps =
-                                               scenario->steps < STEPS ? scenario->steps : STEPS};
+    struct forecast_run_options options = {.steps = forecast_short_steps(scenario)};
     forecast_plan_make(scenario, &plan);
     *save_s = checkpoint_save_s(&plan.checkpoint);
     plan.checkpoint.every_steps = 0;
