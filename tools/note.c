@@ -6,6 +6,7 @@
 #include "text.h"
 #include "verdict.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,64 @@ static void floor_line(struct page *page, const struct rlhfsim_summary *summary)
                    text_figure(&rollout, text_duration).chars);
 }
 
+/* ---- a split --------------------------------------------------------------------------------- */
+
+static struct rlhfsim_value member(const struct rlhfsim_summary *summary, const char *list,
+                                   size_t index, const char *key) {
+    char path[96];
+    snprintf(path, sizeof path, "%s.%zu.%s", list, index, key);
+    return verdict_value(summary, path);
+}
+
+/* Who sits on how many GPUs, and how long they wait. */
+static void pools_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value name;
+    page_label(page, "Pools");
+    for (size_t i = 0; name = member(summary, "pools", i, "name"), is_known(&name); i++) {
+        struct rlhfsim_value gpus = member(summary, "pools", i, "gpus");
+        struct rlhfsim_value idle = member(summary, "pools", i, "idle_fraction");
+        page_words(page, i == 0 ? "%s on %lld GPUs, idle %s" : "; %s on %lld GPUs, idle %s",
+                   name.text, (long long)gpus.count, text_figure(&idle, text_percent).chars);
+    }
+    page_end(page);
+}
+
+/* The chain of phases that the length of the run is made of. */
+static void path_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value phase;
+    page_label(page, "Path");
+    for (size_t i = 0; phase = member(summary, "critical_path", i, "phase"), is_known(&phase);
+         i++) {
+        struct rlhfsim_value share = member(summary, "critical_path", i, "share");
+        page_words(page, i == 0 ? "%s %s" : ", %s %s", phase.text,
+                   text_figure(&share, text_percent).chars);
+    }
+    page_words(page, "of the run, the other phases beside them");
+    page_end(page);
+}
+
+static void staleness_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value mean = verdict_value(summary, "staleness.mean_versions");
+    struct rlhfsim_value wasted = verdict_value(summary, "rollout.wasted_share");
+    if (!is_known(&mean))
+        return;
+    page_label(page, "Staleness");
+    page_words(page, "samples are %.3g weight syncs behind on average", mean.p50);
+    if (verdict_middle(&wasted, 0) > 0)
+        page_words(page, "; %s of the answers are not trained",
+                   text_figure(&wasted, text_percent).chars);
+    page_end(page);
+}
+
+static void split_lines(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value pool = member(summary, "pools", 0, "name");
+    if (!is_known(&pool))
+        return;
+    pools_line(page, summary);
+    path_line(page, summary);
+    staleness_line(page, summary);
+}
+
 /* ---- samples, throughput, limit, sources -------------------------------------------------------
  */
 
@@ -185,6 +244,25 @@ static void limit_line(struct page *page, const struct rlhfsim_summary *summary)
     page_end(page);
 }
 
+static void scaling_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value faster = verdict_value(summary, "scaling.faster_fraction");
+    struct rlhfsim_value dearer = verdict_value(summary, "scaling.dearer_fraction");
+    struct rlhfsim_value phase = verdict_value(summary, "scaling.phase");
+    struct rlhfsim_value share = verdict_value(summary, "scaling.phase_share");
+    struct rlhfsim_value shorter = verdict_value(summary, "scaling.phase_shorter_fraction");
+    if (!is_known(&faster))
+        return;
+    page_paragraph(
+        page, "Scaling",
+        "twice the GPUs: a step takes %s less time and costs %s %s; %s is %s of it then, "
+        "and %s %s",
+        text_percent(faster.p50).chars,
+        text_percent(dearer.p50 < 0 ? -dearer.p50 : dearer.p50).chars,
+        dearer.p50 < 0 ? "less" : "more", phase.text, text_percent(share.p50).chars,
+        text_percent(shorter.p50 < 0 ? -shorter.p50 : shorter.p50).chars,
+        shorter.p50 < 0 ? "longer" : "shorter");
+}
+
 /* All keys of one kind of source, after its name; nothing where there are none. */
 static bool sources_of(struct page *page, const struct rlhfsim_summary *summary, const char *kind,
                        bool first) {
@@ -235,6 +313,7 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
     verdict_memory(&page, forecast);
     step_lines(&page, summary);
     idle_line(&page, summary);
+    split_lines(&page, summary);
     floor_line(&page, summary);
     samples_line(&page, summary);
     verdict_steps(&page, scenario, summary);
@@ -243,6 +322,7 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
     throughput_line(&page, summary);
     compute_line(&page, summary);
     limit_line(&page, summary);
+    scaling_line(&page, summary);
     sources_line(&page, summary);
 }
 

@@ -9,17 +9,18 @@
 
 #include "models/algorithms/list.h"
 
-static const struct algorithm_step steps[] = {
+const struct algorithm_step algorithm_pair_steps[ALGORITHM_PAIR_STEPS] = {
     {ALGORITHM_PHASE_REFERENCE_LOGPROB, ALGORITHM_WORK_FORWARD, ALGORITHM_ROLE_REFERENCE,
-     ALGORITHM_IF_REFERENCE_EVERY_STEP},
-    {ALGORITHM_PHASE_ACTOR_UPDATE, ALGORITHM_WORK_UPDATE, ALGORITHM_ROLE_ACTOR, ALGORITHM_ALWAYS},
+     ALGORITHM_IF_REFERENCE_EVERY_STEP, 0},
+    {ALGORITHM_PHASE_ACTOR_UPDATE, ALGORITHM_WORK_UPDATE, ALGORITHM_ROLE_ACTOR, ALGORITHM_ALWAYS,
+     0},
 };
 
 const struct algorithm_type algorithm_dpo = {
     .name = "dpo",
     .meaning = "the actor learns from pairs of a chosen and a rejected answer, without a rollout",
-    .steps = steps,
-    .step_count = sizeof(steps) / sizeof(*steps),
+    .steps = algorithm_pair_steps,
+    .step_count = ALGORITHM_PAIR_STEPS,
     .has_rollout = false,
     .sequences_per_sample = 2,
     .min_samples_per_prompt = 1,

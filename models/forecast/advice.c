@@ -116,11 +116,13 @@ static bool train_tp(const struct forecast_plan *plan, int rung, char *settings)
 }
 
 static bool train_pp(const struct forecast_plan *plan, int rung, char *settings) {
-    return more_ranks(plan->scenario->training.pp, plan->gpus, rung, "training.pp", settings);
+    return more_ranks(plan->scenario->training.pp, plan->pools[0].gpus, rung, "training.pp",
+                      settings);
 }
 
 static bool train_cp(const struct forecast_plan *plan, int rung, char *settings) {
-    return more_ranks(plan->scenario->training.cp, plan->gpus, rung, "training.cp", settings);
+    return more_ranks(plan->scenario->training.cp, plan->pools[0].gpus, rung, "training.cp",
+                      settings);
 }
 
 static bool rollout_tp(const struct forecast_plan *plan, int rung, char *settings) {

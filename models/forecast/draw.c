@@ -7,7 +7,13 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-enum { PURPOSE_PROMPT_LENGTH = 1, PURPOSE_RESPONSE_LENGTH = 2, PURPOSE_RESPONSE_GROUP = 3 };
+enum {
+    PURPOSE_PROMPT_LENGTH = 1,
+    PURPOSE_RESPONSE_LENGTH = 2,
+    PURPOSE_RESPONSE_GROUP = 3,
+    PURPOSE_MIXED = 4,
+    PURPOSE_REWARD = 5
+};
 
 static double uniform(const struct forecast_draw *draw, uint8_t purpose, uint64_t place,
                       uint32_t variant) {
@@ -98,4 +104,12 @@ uint32_t forecast_draw_response(const struct forecast_draw *draw,
         return generation_length_at(&draw->response, u, cut);
     double score = sqrt(r) * group->score + sqrt(1.0 - r) * gsl_cdf_ugaussian_Pinv(u);
     return generation_length_at_score(&draw->response, score, cut);
+}
+
+bool forecast_draw_mixed(const struct forecast_draw *draw, uint64_t prompt, double chance) {
+    return uniform(draw, PURPOSE_MIXED, answer_place(draw, prompt, prompt), 0) < chance;
+}
+
+double forecast_draw_reward(const struct forecast_draw *draw, uint64_t answer) {
+    return uniform(draw, PURPOSE_REWARD, answer_place(draw, answer, answer), 0);
 }

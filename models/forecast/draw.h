@@ -45,4 +45,10 @@ void forecast_draw_group(const struct forecast_draw *draw, uint64_t place, uint6
 uint32_t forecast_draw_response(const struct forecast_draw *draw,
                                 const struct forecast_group *group, size_t copy, bool *cut);
 
+/* The probability that tells how long the reward of answer number `answer` of the step takes. */
+double forecast_draw_reward(const struct forecast_draw *draw, uint64_t answer);
+
+/* Whether number `prompt` of the step is mixed (ALGORITHM_SELECT_MIXED), which has this chance. */
+bool forecast_draw_mixed(const struct forecast_draw *draw, uint64_t prompt, double chance);
+
 #endif

@@ -19,6 +19,8 @@
 #include "models/forecast/plan.h"
 #include "models/scenario/steps.h"
 
+#include "sim/contract.h"
+
 #include <math.h>
 
 typedef double memory_table[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT];
@@ -100,8 +102,8 @@ static void hold_working(const struct forecast_plan *plan, const struct algorith
     if (step->work == ALGORITHM_WORK_UPDATE) {
         struct training_footprint footprint;
         training_footprint(passes, stage, &footprint);
-        training_update_working_set(passes, stage, &batch,
-                                    fmax(1.0, ceil(forecast_microbatches(plan, samples))), &set);
+        double microbatches = forecast_microbatches(plan, samples) * plan->dp / passes->dp;
+        training_update_working_set(passes, stage, &batch, fmax(1.0, ceil(microbatches)), &set);
         gpu[FORECAST_CATEGORY_GRADIENTS] = footprint.gradients;
         optimizer = training_optimizer_bytes(passes, stage);
     } else {
@@ -132,6 +134,8 @@ static void hold_engine(const struct forecast_plan *plan, enum algorithm_work wo
                         struct forecast_memory_state *state) {
     const struct generation_plan *generation = &plan->generation;
     double *engine = state->gpu[FORECAST_OWNER_ENGINE];
+    if (work == ALGORITHM_WORK_GREEDY || work == ALGORITHM_WORK_VALIDATE || plan->pool_count > 1)
+        work = ALGORITHM_WORK_GENERATE; /* on GPUs of its own it never sleeps */
     engine[FORECAST_CATEGORY_RESIDUE] = plan->scenario->framework.engine_residue_bytes;
     if (work == ALGORITHM_WORK_SLEEP || work == ALGORITHM_WORK_WAKE ||
         work == ALGORITHM_WORK_GENERATE || work == ALGORITHM_WORK_SYNC)
@@ -168,30 +172,49 @@ static void hold_sync(const struct forecast_plan *plan, int stage,
     state->gpu[ALGORITHM_ROLE_ACTOR][FORECAST_CATEGORY_GATHERED] = set.gathered;
 }
 
-/* A checkpoint goes through host memory, of each GPU its part; of a node that writes. */
+/* A checkpoint goes through host memory, of each GPU that trains its part: on every node that
+ * saves, or on the first alone. */
 static void hold_staging(const struct forecast_plan *plan, memory_table host) {
+    int per_node = plan->scenario->cluster.gpus_per_node;
+    int holders = forecast_pool_gpus(plan, forecast_step_pools(plan, plan->step_count));
+    if (plan->checkpoint.clients == 1 && holders > per_node)
+        holders = per_node;
     host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] =
-        plan->checkpoint.staged_host_bytes / (double)plan->scenario->cluster.gpus_per_node;
+        plan->checkpoint.staged_host_bytes * plan->checkpoint.clients / holders;
 }
 
-void forecast_memory_at(const struct forecast_plan *plan, size_t index, int stage, int64_t samples,
+static bool is_engine_pool(const struct forecast_plan *plan, size_t pool) {
+    return plan->pool_count > 1 && pool == plan->engine_pool;
+}
+
+/* What belongs to no model: the trainer's context, and what its allocator keeps. */
+static void hold_system(const struct forecast_plan *plan, size_t pool,
                         struct forecast_memory_state *state) {
-    const struct algorithm_step *step = &plan->steps[index];
-    bool working = uses_trainer(plan, step);
-    *state = (struct forecast_memory_state){0};
-    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
-        if (plan->resident[role] && !has_left(plan, role, index))
-            hold_static(plan, role, stage, working && role == (int)step->role, state);
-    if (working)
-        hold_working(plan, step, stage, samples, state);
-    if (step->work == ALGORITHM_WORK_SYNC)
-        hold_sync(plan, stage, state);
-    if (plan->replicas > 0)
-        hold_engine(plan, step->work, state);
-    hold_staging(plan, state->host);
     double *system = state->gpu[FORECAST_OWNER_SYSTEM];
+    if (is_engine_pool(plan, pool))
+        return;
     system[FORECAST_CATEGORY_CONTEXT] = plan->scenario->framework.context_bytes;
     system[FORECAST_CATEGORY_RESERVE] = allocator_reserve(plan, state->gpu);
+    if (forecast_step_pools(plan, plan->step_count) >> pool & 1u)
+        hold_staging(plan, state->host);
+}
+
+void forecast_memory_at(const struct forecast_plan *plan, size_t index, struct forecast_place place,
+                        int64_t samples, struct forecast_memory_state *state) {
+    const struct algorithm_step *step = &plan->steps[index];
+    bool working = uses_trainer(plan, step) && plan->role_pool[step->role] == place.pool;
+    *state = (struct forecast_memory_state){0};
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (plan->resident[role] && plan->role_pool[role] == place.pool &&
+            !has_left(plan, role, index))
+            hold_static(plan, role, place.stage, working && role == (int)step->role, state);
+    if (working)
+        hold_working(plan, step, place.stage, samples, state);
+    if (step->work == ALGORITHM_WORK_SYNC && plan->role_pool[ALGORITHM_ROLE_ACTOR] == place.pool)
+        hold_sync(plan, place.stage, state);
+    if (plan->replicas > 0 && plan->engine_pool == place.pool)
+        hold_engine(plan, step->work, state);
+    hold_system(plan, place.pool, state);
 }
 
 static double table_sum(const memory_table table) {
@@ -203,16 +226,20 @@ static double table_sum(const memory_table table) {
 }
 
 static void find_fullest(struct forecast_plan *plan, size_t index) {
+    unsigned pools = forecast_step_pools(plan, index);
+    struct forecast_place place = {0, 0};
     double most = -1.0;
-    for (int stage = 0; stage < plan->scenario->training.pp; stage++) {
+    do {
         struct forecast_memory_state state;
-        forecast_memory_at(plan, index, stage, forecast_fullest_step(plan->scenario), &state);
+        if (!(pools >> place.pool & 1u))
+            continue;
+        forecast_memory_at(plan, index, place, forecast_fullest_step(plan->scenario), &state);
         if (table_sum(state.gpu) <= most)
             continue;
         most = table_sum(state.gpu);
         plan->memory[index] = state;
-        plan->fullest_stage[index] = stage;
-    }
+        plan->fullest[index] = place;
+    } while (forecast_next_place(plan, &place));
 }
 
 void forecast_plan_memory(struct forecast_plan *plan) {
@@ -222,50 +249,92 @@ void forecast_plan_memory(struct forecast_plan *plan) {
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-int forecast_stage_of(const struct forecast_plan *plan, int gpu) {
-    return gpu / (plan->gpus / plan->scenario->training.pp);
+static int stages_of(const struct forecast_plan *plan, size_t pool) {
+    return is_engine_pool(plan, pool) ? 1 : plan->scenario->training.pp;
 }
 
-/* The same of all GPUs on a node that are of one stage. */
+struct forecast_place forecast_place_of(const struct forecast_plan *plan, int gpu) {
+    for (size_t i = 0; i < plan->pool_count; i++) {
+        const struct forecast_pool *pool = &plan->pools[i];
+        if (gpu >= pool->first_gpu && gpu < pool->first_gpu + pool->gpus)
+            return (struct forecast_place){i, (gpu - pool->first_gpu) /
+                                                  (pool->gpus / stages_of(plan, i))};
+    }
+    CONTRACT(false, "every GPU is in a pool");
+    return (struct forecast_place){0, 0};
+}
+
+int forecast_place_gpu(const struct forecast_plan *plan, struct forecast_place place) {
+    const struct forecast_pool *pool = &plan->pools[place.pool];
+    return pool->first_gpu + place.stage * (pool->gpus / stages_of(plan, place.pool));
+}
+
+bool forecast_next_place(const struct forecast_plan *plan, struct forecast_place *place) {
+    if (++place->stage < stages_of(plan, place->pool))
+        return true;
+    *place = (struct forecast_place){place->pool + 1, 0};
+    return place->pool < plan->pool_count;
+}
+
+static bool same_place(struct forecast_place a, struct forecast_place b) {
+    return a.pool == b.pool && a.stage == b.stage;
+}
+
+/* The same of all GPUs on a node that are of one place. */
 double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int node) {
     int per_node = plan->scenario->cluster.gpus_per_node, first = node * per_node;
     double sum = 0.0;
     for (int gpu = first, next; gpu < first + per_node; gpu = next) {
         struct forecast_memory_state state;
-        int stage = forecast_stage_of(plan, gpu);
-        for (next = gpu; next < first + per_node && forecast_stage_of(plan, next) == stage;)
+        struct forecast_place place = forecast_place_of(plan, gpu);
+        for (next = gpu;
+             next < first + per_node && same_place(forecast_place_of(plan, next), place);)
             next++;
-        forecast_memory_at(plan, step, stage, forecast_fullest_step(plan->scenario), &state);
+        forecast_memory_at(plan, step, place, forecast_fullest_step(plan->scenario), &state);
+        if (plan->checkpoint.clients == 1 && node > 0)
+            state.host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] = 0.0;
         sum += (double)(next - gpu) * table_sum(state.host);
     }
-    if (node >= plan->checkpoint.clients)
-        sum -= plan->checkpoint.staged_host_bytes;
     return sum;
 }
 
 struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan) {
     struct forecast_memory_peak peak = {0, 0, -1.0};
-    int stage_gpus = plan->gpus / plan->scenario->training.pp;
     for (size_t i = 0; i < plan->step_count; i++) {
         double bytes = table_sum(plan->memory[i].gpu);
         if (bytes > peak.bytes)
-            peak = (struct forecast_memory_peak){i, plan->fullest_stage[i] * stage_gpus, bytes};
+            peak =
+                (struct forecast_memory_peak){i, forecast_place_gpu(plan, plan->fullest[i]), bytes};
     }
     return peak;
 }
 
-/* Nodes of equal stages are equal: the first ones of each stage, and where stages share nodes all
+double forecast_pool_peak(const struct forecast_plan *plan, size_t pool) {
+    double most = 0.0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        for (int stage = 0; stage < stages_of(plan, pool); stage++) {
+            struct forecast_memory_state state;
+            forecast_memory_at(plan, i, (struct forecast_place){pool, stage},
+                               forecast_fullest_step(plan->scenario), &state);
+            most = fmax(most, table_sum(state.gpu));
+        }
+    }
+    return most;
+}
+
+/* Nodes of equal places are equal: the first ones of each place, and where places share nodes all
  * that have some. */
 struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan) {
     struct forecast_memory_peak peak = {0, 0, -1.0};
-    int per_node = plan->scenario->cluster.gpus_per_node, pp = plan->scenario->training.pp;
+    int per_node = plan->scenario->cluster.gpus_per_node;
     for (size_t i = 0; i < plan->step_count; i++) {
-        for (int stage = 0; stage < pp; stage++) {
-            int node = stage * (plan->gpus / pp) / per_node;
+        struct forecast_place place = {0, 0};
+        do {
+            int node = forecast_place_gpu(plan, place) / per_node;
             double bytes = forecast_host_bytes(plan, i, node);
             if (bytes > peak.bytes)
                 peak = (struct forecast_memory_peak){i, node, bytes};
-        }
+        } while (forecast_next_place(plan, &place));
     }
     return peak;
 }

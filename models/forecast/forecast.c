@@ -14,6 +14,7 @@
 #include "models/forecast/limits.h"
 #include "models/forecast/plan.h"
 #include "models/forecast/run.h"
+#include "models/forecast/scaling.h"
 #include "models/forecast/summarise.h"
 #include "models/forecast/verdict.h"
 #include "models/results/files.h"
@@ -94,6 +95,23 @@ static enum rlhfsim_status fill_limit(const struct forecast_plan *plan,
         return status;
     snprintf(summary->limit.resource, sizeof summary->limit.resource, "%s", limit.resource);
     summary->limit.gain_fraction = results_figure_exact(limit.gain_fraction);
+    return RLHFSIM_OK;
+}
+
+static enum rlhfsim_status fill_scaling(const struct forecast_plan *plan,
+                                        const struct rlhfsim_forecast_options *options,
+                                        struct rlhfsim_diagnostics *diagnostics,
+                                        struct rlhfsim_summary *summary) {
+    struct forecast_scaling scaling;
+    enum rlhfsim_status status = forecast_scaling_find(plan, options, diagnostics, &scaling);
+    if (status != RLHFSIM_OK || !scaling.known)
+        return status;
+    summary->scaling.faster_fraction = results_figure_exact(scaling.time_fraction);
+    summary->scaling.dearer_fraction = results_figure_exact(scaling.cost_fraction);
+    snprintf(summary->scaling.phase, sizeof summary->scaling.phase, "%s",
+             algorithm_phase_name(scaling.phase));
+    summary->scaling.phase_share = results_figure_exact(scaling.phase_share);
+    summary->scaling.phase_shorter_fraction = results_figure_exact(scaling.phase_fraction);
     return RLHFSIM_OK;
 }
 
@@ -179,6 +197,8 @@ static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
         status = forecast_summarise(plan, measures, replicates, shown, summary);
     if (status == RLHFSIM_OK && !options->skip_limit)
         status = fill_limit(plan, &measures[shown], options, diagnostics, summary);
+    if (status == RLHFSIM_OK && !options->skip_limit)
+        status = fill_scaling(plan, options, diagnostics, summary);
     if (status == RLHFSIM_OK && *files != NULL) {
         forecast_ledger(plan, &measures[shown], &ledger);
         status = results_files_commit(*files, &ledger, summary, diagnostics);

@@ -9,7 +9,8 @@
 
 static void lay_trainer(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
-    int64_t samples = scenario->algorithm.prompts_per_step * scenario->algorithm.samples_per_prompt;
+    int64_t samples =
+        scenario->algorithm.prompts_per_step * scenario->algorithm.kept_samples_per_prompt;
     int64_t minibatch = scenario->algorithm.minibatch_samples;
     layout->train_tp = scenario->training.tp;
     layout->train_pp = scenario->training.pp;
@@ -101,11 +102,12 @@ static void add_up(const struct forecast_plan *plan, size_t step, struct forecas
             phase->memory.gpu_bytes += state->gpu[owner][category];
         }
     }
-    for (int stage = 0; stage < plan->scenario->training.pp; stage++) {
-        int gpu = stage * (plan->gpus / plan->scenario->training.pp);
-        double host = forecast_host_bytes(plan, step, gpu / plan->scenario->cluster.gpus_per_node);
-        phase->memory.host_bytes = fmax(phase->memory.host_bytes, host);
-    }
+    struct forecast_place place = {0, 0};
+    do {
+        int node = forecast_place_gpu(plan, place) / plan->scenario->cluster.gpus_per_node;
+        phase->memory.host_bytes =
+            fmax(phase->memory.host_bytes, forecast_host_bytes(plan, step, node));
+    } while (forecast_next_place(plan, &place));
 }
 
 /* The place of a phase: the earlier one of its name, or the next free one. */

@@ -5,6 +5,7 @@
 
 #define SPEED_UP 1.1
 #define STEPS 2 /* simulated per resource; lengths differ from step to step, resources hardly */
+#define OVERLAPPED_STEPS 8 /* until rollouts and training run side by side as they go on to */
 
 struct lever {
     const char *resource;
@@ -45,6 +46,8 @@ static void speed_up_store(struct rlhfsim_scenario *scenario) {
 
 static void speed_up_rewards(struct rlhfsim_scenario *scenario) {
     scenario->reward.sample_s /= SPEED_UP;
+    scenario->reward.sample_p99_s /= SPEED_UP;
+    scenario->reward.calls_per_s *= SPEED_UP;
 }
 
 static void speed_up_engine(struct generation_software *engine) {
@@ -75,6 +78,15 @@ static const struct lever levers[] = {
     {"reward workers", speed_up_rewards},   {"host software", speed_up_software},
 };
 
+int64_t forecast_short_steps(const struct rlhfsim_scenario *scenario) {
+    bool overlapped = scenario->placement.mode == SCENARIO_ONE_STEP_OFF ||
+                      scenario->placement.mode == SCENARIO_ASYNC;
+    int64_t steps = overlapped ? OVERLAPPED_STEPS : STEPS;
+    if (scenario->placement.mode == SCENARIO_ASYNC)
+        steps *= scenario->placement.sync_every_steps;
+    return scenario->steps < steps ? scenario->steps : steps;
+}
+
 /* Seconds of a run that its store takes: the load, and what saves keep it waiting. */
 static double storage_s(const struct forecast_plan *plan, int64_t saves, double step_s) {
     double interval_s = (double)plan->checkpoint.every_steps * step_s;
@@ -89,7 +101,7 @@ static enum rlhfsim_status short_run_s(const struct rlhfsim_scenario *scenario, 
     struct forecast_plan plan;
     struct forecast_measures measures;
     struct forecast_run_options options = {
-        .steps = scenario->steps < STEPS ? scenario->steps : STEPS,
+        .steps = forecast_short_steps(scenario),
         .progress = how->progress,
         .progress_subject = how->progress_subject,
         .progress_from = 1.0,

@@ -15,6 +15,9 @@ struct forecast_limit {
     double gain_fraction; /* of the run's time that a 10 % speed-up saves */
 };
 
+/* Steps that tell how long one takes. */
+int64_t forecast_short_steps(const struct rlhfsim_scenario *scenario);
+
 /* `measures` is the whole run that the gain refers to; `how` has a progress function that can stop
  * the search. A status of forecast_run on failure. */
 enum rlhfsim_status forecast_limit_find(const struct forecast_plan *plan,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/plan.h"
 
+#include "models/scenario/placement.h"
+
 #include "sim/contract.h"
 
 #include <math.h>
@@ -26,12 +28,64 @@ const char *forecast_category_name(uint32_t category) {
     return names[category];
 }
 
-/* ---- the trainer -------------------------------------------------------------------------- */
+/* ---- pools -------------------------------------------------------------------------------- */
 
-static enum llm_head head_of(enum algorithm_role role) {
-    return role == ALGORITHM_ROLE_CRITIC || role == ALGORITHM_ROLE_REWARD ? LLM_HEAD_SCALAR
-                                                                          : LLM_HEAD_VOCABULARY;
+static size_t add_pool(struct forecast_plan *plan, enum scenario_pool kind) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    int gpus = scenario_pool_gpus(scenario, kind);
+    if (gpus == 0)
+        return 0; /* with the trainer */
+    plan->pools[plan->pool_count] = (struct forecast_pool){
+        .kind = kind,
+        .first_gpu = scenario_pool_first(scenario, kind),
+        .gpus = gpus,
+        .dp = gpus / scenario->training.tp / scenario->training.cp / scenario->training.pp};
+    return plan->pool_count++;
 }
+
+static void plan_pools(struct forecast_plan *plan) {
+    (void)add_pool(plan, SCENARIO_POOL_TRAIN);
+    plan->role_pool[ALGORITHM_ROLE_CRITIC] = add_pool(plan, SCENARIO_POOL_CRITIC);
+    plan->role_pool[ALGORITHM_ROLE_REWARD] = add_pool(plan, SCENARIO_POOL_REWARD);
+    plan->engine_pool = add_pool(plan, SCENARIO_POOL_ROLLOUT);
+}
+
+int forecast_pool_gpus(const struct forecast_plan *plan, unsigned pools) {
+    int gpus = 0;
+    for (size_t i = 0; i < plan->pool_count; i++)
+        gpus += pools >> i & 1u ? plan->pools[i].gpus : 0;
+    return gpus;
+}
+
+static unsigned trained_pools(const struct forecast_plan *plan) {
+    unsigned pools = 0;
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (plan->present[role] && plan->passes[role].trained)
+            pools |= 1u << plan->role_pool[role];
+    return pools;
+}
+
+unsigned forecast_step_pools(const struct forecast_plan *plan, size_t step) {
+    if (step == plan->step_count)
+        return trained_pools(plan);
+    switch (plan->steps[step].work) {
+    case ALGORITHM_WORK_GENERATE:
+    case ALGORITHM_WORK_GREEDY:
+    case ALGORITHM_WORK_VALIDATE:
+        return 1u << plan->engine_pool;
+    case ALGORITHM_WORK_SYNC:
+        return 1u << plan->role_pool[ALGORITHM_ROLE_ACTOR] | 1u << plan->engine_pool;
+    case ALGORITHM_WORK_WAKE:
+    case ALGORITHM_WORK_SLEEP:
+    case ALGORITHM_WORK_SCORE:
+    case ALGORITHM_WORK_FORWARD:
+    case ALGORITHM_WORK_UPDATE:
+        break;
+    }
+    return 1u << plan->role_pool[plan->steps[step].role];
+}
+
+/* ---- the trainer -------------------------------------------------------------------------- */
 
 static bool is_trained(enum algorithm_role role) {
     return role == ALGORITHM_ROLE_ACTOR || role == ALGORITHM_ROLE_CRITIC;
@@ -49,7 +103,6 @@ static void plan_parallel(const struct forecast_plan *plan, struct training_plan
     passes->context = scenario->training.context;
     passes->ep = experts ? scenario->training.ep : 1;
     passes->expert_tp = experts ? scenario->training.expert_tp : 0;
-    passes->dp = plan->dp;
     passes->zero_stage = scenario->training.zero_stage;
     passes->shard_ranks = scenario->training.shard_ranks;
     passes->reshard_after_forward = scenario->training.reshard_after_forward;
@@ -73,10 +126,11 @@ static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     training_plan_default(passes);
     passes->cluster = &scenario->cluster;
     passes->architecture = &model->architecture;
-    passes->head = head_of(role);
+    passes->head = scenario_head(scenario->algorithm.type, role);
     passes->trained = is_trained(role);
     passes->lora_rank = model->lora_rank;
     plan_parallel(plan, passes);
+    passes->dp = plan->pools[plan->role_pool[role]].dp;
     passes->precision = scenario->training.precision;
     passes->recompute = scenario->training.recompute;
     passes->attention = scenario->training.attention;
@@ -101,7 +155,7 @@ static void plan_adapters_off_reference(struct forecast_plan *plan) {
 
 static void plan_trainer(struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
-    plan->dp = plan->gpus / scenario->training.tp / scenario->training.cp / scenario->training.pp;
+    plan->dp = plan->pools[0].dp;
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
         plan_model(plan, (enum algorithm_role)role);
     if (!plan->present[ALGORITHM_ROLE_REFERENCE] &&
@@ -120,6 +174,10 @@ static bool condition_holds(const struct rlhfsim_scenario *scenario,
         return scenario->algorithm.kl != SCENARIO_KL_NONE;
     case ALGORITHM_IF_REFERENCE_EVERY_STEP:
         return scenario->algorithm.reference == SCENARIO_REFERENCE_EVERY_STEP;
+    case ALGORITHM_IF_OLD_LOGPROBS:
+        return !scenario->algorithm.old_logprobs_skipped;
+    case ALGORITHM_IF_LATER_ROUND:
+        return true; /* the first one leaves it out: schedule.c */
     }
     return false;
 }
@@ -129,14 +187,20 @@ static void plan_steps(struct forecast_plan *plan) {
     if (plan->scenario->algorithm.reference == SCENARIO_REFERENCE_PRECOMPUTED)
         plan->steps[plan->step_count++] =
             (struct algorithm_step){ALGORITHM_PHASE_REFERENCE_LOGPROB, ALGORITHM_WORK_FORWARD,
-                                    ALGORITHM_ROLE_REFERENCE, ALGORITHM_ALWAYS};
+                                    ALGORITHM_ROLE_REFERENCE, ALGORITHM_ALWAYS, 0};
     plan->loop_first = plan->step_count;
     for (size_t i = 0; i < type->step_count; i++) {
-        if (!condition_holds(plan->scenario, type->steps[i].condition))
-            continue;
+        if (!condition_holds(plan->scenario, type->steps[i].condition) ||
+            (type->steps[i].work == ALGORITHM_WORK_WAKE && plan->pool_count > 1))
+            continue; /* an engine with GPUs of its own never sleeps */
         CONTRACT(plan->step_count < FORECAST_STEP_LIMIT, "an algorithm has too many phases");
         plan->steps[plan->step_count++] = type->steps[i];
     }
+    if (plan->scenario->validation.every_steps > 0)
+        plan->steps[plan->step_count++] =
+            (struct algorithm_step){ALGORITHM_PHASE_VALIDATION, ALGORITHM_WORK_VALIDATE,
+                                    ALGORITHM_ROLE_ACTOR, ALGORITHM_ALWAYS, 0};
+    CONTRACT(plan->step_count < FORECAST_STEP_LIMIT, "an algorithm has too many phases");
 }
 
 /* ---- the rollout engine ------------------------------------------------------------------- */
@@ -188,7 +252,7 @@ static void plan_engine(struct forecast_plan *plan) {
         .response_limit = scenario->rollout.max_new_tokens,
         .speculation = scenario->rollout.speculation,
     };
-    plan->replicas = plan->gpus / generation_plan_gpus(&plan->generation);
+    plan->replicas = plan->pools[plan->engine_pool].gpus / generation_plan_gpus(&plan->generation);
     plan_kv_cache(plan);
 }
 
@@ -203,7 +267,9 @@ static void plan_transitions(struct forecast_plan *plan) {
     const struct generation_plan *generation = &plan->generation;
     double weights_gb = (double)llm_parameters(generation->architecture, LLM_HEAD_VOCABULARY) *
                         generation_format_bytes(generation->format) / 1e9;
-    double cycle_s = scenario->framework.transition_s_per_sqrt_gb * sqrt(weights_gb);
+    double cycle_s = plan->pool_count > 1
+                         ? 0.0
+                         : scenario->framework.transition_s_per_sqrt_gb * sqrt(weights_gb);
     plan->sleep_s = SLEEP_SHARE * cycle_s + scenario->framework.step_host_s;
     plan->wake_s = (1.0 - SLEEP_SHARE) * cycle_s;
 }
@@ -221,7 +287,8 @@ static void plan_weight_sync(struct forecast_plan *plan) {
         .total_bytes = parameters * generation_format_bytes(generation->format),
         .tensors = (double)(adapters ? llm_lora_tensors(actor->architecture)
                                      : llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY)),
-        .trainer_ranks = actor->zero_stage == 3 ? plan->gpus : actor->tp * actor->pp * actor->ep,
+        .trainer_ranks =
+            actor->zero_stage == 3 ? plan->pools[0].gpus : actor->tp * actor->pp * actor->ep,
         .engine_ranks = generation->tp,
     };
     plan->sync_bytes = request.total_bytes / generation_plan_gpus(generation);
@@ -230,9 +297,23 @@ static void plan_weight_sync(struct forecast_plan *plan) {
                                                            &framework->weight_sync_cost, &request);
 }
 
+int forecast_saving_nodes(const struct forecast_plan *plan) {
+    int per_node = plan->scenario->cluster.gpus_per_node, nodes = 0, last = -1;
+    for (size_t i = 0; i < plan->pool_count; i++) {
+        int first = plan->pools[i].first_gpu / per_node;
+        int end = (plan->pools[i].first_gpu + plan->pools[i].gpus - 1) / per_node;
+        if (!(trained_pools(plan) >> i & 1u))
+            continue;
+        nodes += end - first + (first == last ? 0 : 1);
+        last = end;
+    }
+    return nodes;
+}
+
 void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan) {
     *plan = (struct forecast_plan){.scenario = scenario,
                                    .gpus = hardware_cluster_gpus(&scenario->cluster)};
+    plan_pools(plan);
     plan_trainer(plan);
     plan_steps(plan);
     plan_engine(plan);

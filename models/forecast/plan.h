@@ -8,7 +8,8 @@
  * and no time-line here; the runner (forecast/run.h) plays the plan on the engine.
  *
  * Colocated placement: every GPU holds a shard of every model and a share of one engine replica,
- * and the phases take turns.
+ * and the phases take turns. A split has pools of GPUs, each with its models, or the engine: see
+ * models/scenario/placement.h.
  */
 
 #include "models/generation/engine.h"
@@ -66,11 +67,28 @@ struct forecast_load {
     double zone_bytes;  /* of the broadcast, from zone to zone */
 };
 
+/* GPUs [first_gpu, first_gpu + gpus): one phase at a time works on them. */
+struct forecast_pool {
+    enum scenario_pool kind;
+    int first_gpu, gpus;
+    int dp; /* data-parallel ranks of passes on it */
+};
+
+/* GPUs that hold the same: of a pool, and there of a pipeline stage (0 in the engine's). */
+struct forecast_place {
+    size_t pool;
+    int stage;
+};
+
 struct forecast_plan {
     const struct rlhfsim_scenario *scenario;
     int gpus;
-    int dp;       /* data-parallel ranks of the trainer; gpus = dp x tp x cp x pp */
-    int replicas; /* of the rollout engine; gpus = replicas x those of one; 0 when offline */
+    /* The first one is the trainer's; colocated it is the only one. */
+    struct forecast_pool pools[SCENARIO_POOLS];
+    size_t pool_count;
+    size_t role_pool[ALGORITHM_ROLE_COUNT], engine_pool; /* indices of pools */
+    int dp;                 /* data-parallel ranks of the actor: dp x tp x cp x pp of its pool */
+    int replicas;           /* of the engine; replicas x GPUs of one of its pool; 0 when offline */
     int64_t prompt_limit;   /* longest prompt */
     int64_t response_limit; /* longest response */
 
@@ -93,10 +111,18 @@ struct forecast_plan {
      * every step. */
     struct algorithm_step steps[FORECAST_STEP_LIMIT];
     size_t loop_first, step_count;
-    /* During steps[i], on the GPUs of the pipeline's fullest stage then, and which one that is. */
+    /* During steps[i], on the fullest GPUs of its pools then, and which ones those are. */
     struct forecast_memory_state memory[FORECAST_STEP_LIMIT];
-    int fullest_stage[FORECAST_STEP_LIMIT];
+    struct forecast_place fullest[FORECAST_STEP_LIMIT];
 };
+
+/* GPUs of the pools in a set (bit i: pools[i]). */
+int forecast_pool_gpus(const struct forecast_plan *plan, unsigned pools);
+
+/* The pools that a step of the plan keeps busy; `step` is step_count for a checkpoint. Passes are
+ * on their model's pool; rollouts on the engine's; a weight sync on the actor's and the engine's; a
+ * checkpoint on all that train. */
+unsigned forecast_step_pools(const struct forecast_plan *plan, size_t step);
 
 /* The scenario must outlive the plan. */
 void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan);
@@ -108,14 +134,22 @@ void forecast_plan_storage(struct forecast_plan *plan);
 double forecast_load_bytes(const struct forecast_plan *plan);
 double forecast_load_s(const struct forecast_plan *plan);
 
+/* Nodes with trained weights on them: those that save. */
+int forecast_saving_nodes(const struct forecast_plan *plan);
+
 /* Fills plan->memory (forecast/footprint.c); called by forecast_plan_make. */
 void forecast_plan_memory(struct forecast_plan *plan);
 
-/* What a GPU of a stage holds during a phase of a step of `samples`, and its share of the host;
- * stages of a GPU and of the trainer: pipeline ranks are the slowest. */
-void forecast_memory_at(const struct forecast_plan *plan, size_t step, int stage, int64_t samples,
-                        struct forecast_memory_state *state);
-int forecast_stage_of(const struct forecast_plan *plan, int gpu);
+/* What a GPU of a place holds during a phase of a step of `samples`, and its share of the host; on
+ * a pool that the phase does not keep busy, what is there anyway. The place of a GPU (pipeline
+ * ranks are the slowest), and the first GPU of a place. */
+void forecast_memory_at(const struct forecast_plan *plan, size_t step, struct forecast_place place,
+                        int64_t samples, struct forecast_memory_state *state);
+struct forecast_place forecast_place_of(const struct forecast_plan *plan, int gpu);
+int forecast_place_gpu(const struct forecast_plan *plan, struct forecast_place place);
+
+/* The place after this one; false after the last. Begins with {0, 0}. */
+bool forecast_next_place(const struct forecast_plan *plan, struct forecast_place *place);
 
 /* Samples of the fullest step of the run: a data set can be smaller than prompts_per_step. */
 int64_t forecast_fullest_step(const struct rlhfsim_scenario *scenario);
@@ -139,6 +173,8 @@ struct forecast_memory_peak {
     double bytes;
 };
 struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan);
+/* Bytes on the fullest GPU of a pool. */
+double forecast_pool_peak(const struct forecast_plan *plan, size_t pool);
 struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan);
 
 /* Fits: every GPU, every host, and the engine's share. */

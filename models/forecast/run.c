@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 /*
- * The loop over steps and phases. A phase is unfolded when the one before it has ended, so memory
- * is bounded by one phase of one step; phases of a colocated run follow one another without a gap,
- * and the whole of a run is the sum of its phases.
+ * What a simulation has (GPUs, hosts, replicas, buffers), what its phases are measured by, and its
+ * beginning and end. Which phase runs when is in schedule.c.
  */
 
 #include "models/forecast/run.h"
 
+#include "models/forecast/async.h"
 #include "models/forecast/durations.h"
 #include "models/forecast/runner.h"
 #include "sim/contract.h"
@@ -58,17 +58,33 @@ static enum sim_status add_resources(struct forecast_runner *runner) {
     return status;
 }
 
+/* Of a rollout, or of a validation. */
+static size_t most_requests(const struct forecast_runner *runner) {
+    const struct rlhfsim_scenario *scenario = runner->plan->scenario;
+    size_t rollout = runner->flights[0].samples.capacity;
+    size_t validation =
+        (size_t)(scenario->validation.prompts * scenario->validation.samples_per_prompt);
+    return validation > rollout ? validation : rollout;
+}
+
+/* Requests of a replica at once; asynchronous ones come from several steps. */
+static size_t most_concurrent(const struct forecast_runner *runner) {
+    const struct forecast_plan *plan = runner->plan;
+    return plan->scenario->placement.mode == SCENARIO_ASYNC
+               ? (size_t)plan->generation.max_sequences * (size_t)plan->generation.dp
+               : most_requests(runner);
+}
+
 static enum rlhfsim_status add_replicas(struct forecast_runner *runner) {
     const struct forecast_plan *plan = runner->plan;
     if (plan->replicas == 0)
         return RLHFSIM_OK;
-    runner->requests = calloc(runner->samples.capacity, sizeof *runner->requests);
+    runner->requests = calloc(most_requests(runner), sizeof *runner->requests);
     runner->replicas = calloc((size_t)plan->replicas, sizeof *runner->replicas);
     runner->shares = calloc((size_t)plan->replicas, sizeof *runner->shares);
     runner->loads = calloc((size_t)plan->replicas, sizeof *runner->loads);
-    runner->routes =
-        calloc((size_t)plan->scenario->algorithm.prompts_per_step, sizeof *runner->routes);
-    runner->costs = generation_costs_new(&plan->generation, runner->samples.capacity);
+    runner->routes = calloc(runner->flights[0].samples.capacity, sizeof *runner->routes);
+    runner->costs = generation_costs_new(&plan->generation, most_concurrent(runner));
     if (!runner->requests || !runner->costs || !runner->replicas || !runner->shares ||
         !runner->loads || !runner->routes)
         return RLHFSIM_NO_MEMORY;
@@ -81,18 +97,67 @@ static enum rlhfsim_status add_replicas(struct forecast_runner *runner) {
     return RLHFSIM_OK;
 }
 
+static enum rlhfsim_status lane_new(struct forecast_runner *runner, size_t pool) {
+    struct forecast_lane *lane = &runner->lanes[pool];
+    size_t ranks = (size_t)runner->plan->pools[pool].dp;
+    lane->runner = runner;
+    lane->pool = pool;
+    if (runner->plan->replicas > 0 && runner->plan->pool_count > 1 &&
+        pool == runner->plan->engine_pool)
+        return RLHFSIM_OK; /* no passes */
+    lane->segment.seconds = calloc(ranks, sizeof *lane->segment.seconds);
+    lane->segment.flops = calloc(ranks, sizeof *lane->segment.flops);
+    lane->segment.bytes = calloc(ranks, sizeof *lane->segment.bytes);
+    if (!lane->segment.seconds || !lane->segment.flops || !lane->segment.bytes)
+        return RLHFSIM_NO_MEMORY;
+    return forecast_split_new(runner->plan, (int)ranks, &lane->split);
+}
+
+static void lane_free(struct forecast_lane *lane) {
+    free(lane->segment.seconds);
+    free(lane->segment.flops);
+    free(lane->segment.bytes);
+    forecast_split_free(&lane->split);
+}
+
+/* Rewards one by one need the time of each. */
+static enum rlhfsim_status add_checks(struct forecast_runner *runner) {
+    const struct rlhfsim_scenario *scenario = runner->plan->scenario;
+    size_t samples = runner->flights[0].samples.capacity;
+    size_t workers = (size_t)(scenario->reward.workers * scenario->cluster.nodes);
+    if (!runner_checks_each(scenario))
+        return RLHFSIM_OK;
+    runner->checks.arrivals = calloc(samples, sizeof *runner->checks.arrivals);
+    runner->checks.lengths = calloc(samples, sizeof *runner->checks.lengths);
+    runner->checks.free_at = calloc(workers, sizeof *runner->checks.free_at);
+    for (size_t i = 0; i < FORECAST_FLIGHTS; i++)
+        runner->flights[i].ends_s = calloc(samples, sizeof *runner->flights[i].ends_s);
+    for (size_t i = 0; i < FORECAST_FLIGHTS; i++)
+        if (runner->flights[i].ends_s == NULL)
+            return RLHFSIM_NO_MEMORY;
+    return runner->checks.arrivals && runner->checks.lengths && runner->checks.free_at
+               ? RLHFSIM_OK
+               : RLHFSIM_NO_MEMORY;
+}
+
+/* Steps that can be under way at once. */
+static size_t flights_of(const struct forecast_plan *plan) {
+    return plan->scenario->placement.mode == SCENARIO_ONE_STEP_OFF ? FORECAST_FLIGHTS : 1;
+}
+
 static enum rlhfsim_status add_buffers(struct forecast_runner *runner) {
-    size_t ranks = (size_t)runner->plan->dp;
-    runner->segment.seconds = calloc(ranks, sizeof *runner->segment.seconds);
-    runner->segment.flops = calloc(ranks, sizeof *runner->segment.flops);
-    runner->segment.bytes = calloc(ranks, sizeof *runner->segment.bytes);
+    enum rlhfsim_status status = RLHFSIM_OK;
     runner->length_counts =
         calloc((size_t)runner->plan->response_limit + 1, sizeof *runner->length_counts);
-    if (!runner->segment.seconds || !runner->segment.flops || !runner->segment.bytes ||
-        !runner->length_counts)
+    if (runner->length_counts == NULL)
         return RLHFSIM_NO_MEMORY;
-    enum rlhfsim_status status = forecast_samples_new(runner->plan, &runner->samples);
-    return status == RLHFSIM_OK ? forecast_split_new(runner->plan, &runner->split) : status;
+    for (size_t i = 0; i < flights_of(runner->plan) && status == RLHFSIM_OK; i++)
+        status = forecast_samples_new(runner->plan, &runner->flights[i].samples);
+    if (status == RLHFSIM_OK)
+        status = add_checks(runner);
+    for (size_t i = 0; i < runner->plan->pool_count && status == RLHFSIM_OK; i++)
+        status = lane_new(runner, i);
+    return status;
 }
 
 static void runner_free(struct forecast_runner *runner) {
@@ -100,16 +165,21 @@ static void runner_free(struct forecast_runner *runner) {
         generation_replica_free(runner->replicas[i]);
     free(runner->replicas);
     generation_costs_free(runner->costs);
+    forecast_async_free(runner->async);
     free(runner->requests);
     free(runner->shares);
     free(runner->loads);
     free(runner->routes);
-    free(runner->segment.seconds);
-    free(runner->segment.flops);
-    free(runner->segment.bytes);
     free(runner->length_counts);
-    forecast_samples_free(&runner->samples);
-    forecast_split_free(&runner->split);
+    for (size_t i = 0; i < SCENARIO_POOLS; i++)
+        lane_free(&runner->lanes[i]);
+    for (size_t i = 0; i < FORECAST_FLIGHTS; i++) {
+        forecast_samples_free(&runner->flights[i].samples);
+        free(runner->flights[i].ends_s);
+    }
+    free(runner->checks.arrivals);
+    free(runner->checks.lengths);
+    free(runner->checks.free_at);
     sim_free(runner->sim);
 }
 
@@ -122,7 +192,11 @@ static enum rlhfsim_status runner_fill(struct forecast_runner *runner) {
          results_files_attach(runner->options->files, runner->sim) != SIM_OK))
         return RLHFSIM_NO_MEMORY;
     enum rlhfsim_status status = add_buffers(runner);
-    return status == RLHFSIM_OK ? add_replicas(runner) : status;
+    if (status == RLHFSIM_OK)
+        status = add_replicas(runner);
+    if (status == RLHFSIM_OK && runner->plan->scenario->placement.mode == SCENARIO_ASYNC)
+        status = forecast_async_new(runner, &runner->async);
+    return status;
 }
 
 /* ---- memory ------------------------------------------------------------------------------- */
@@ -140,73 +214,112 @@ static void add_host(struct forecast_memory_state *node, const struct forecast_m
             node->host[owner][category] += gpu->host[owner][category];
 }
 
-/* Every GPU and host holds what the plan says for the phase. Loading and checkpoints change
- * nothing. Gathered checkpoints are staged on the first node alone. */
-static void enter_memory(struct forecast_runner *runner) {
-    const struct forecast_plan *plan = runner->plan;
-    int per_node = plan->scenario->cluster.gpus_per_node, stage = -1;
-    struct forecast_memory_state state, node = {0};
-    if (runner->options->files == NULL || runner->loading || runner->phase == plan->step_count)
+/* What the GPUs of one place hold, and add to their nodes' hosts. What one node saves is staged on
+ * the first alone. */
+static void enter_gpu(struct forecast_runner *runner, int gpu, struct forecast_memory_state *state,
+                      struct forecast_memory_state *node) {
+    int per_node = runner->plan->scenario->cluster.gpus_per_node;
+    set_memory(runner, runner->first_memory + (sim_memory_id)gpu, state->gpu);
+    add_host(node, state);
+    if ((gpu + 1) % per_node != 0)
         return;
-    sim_memory_context(runner->sim, (uint32_t)runner->phase);
+    if (runner->plan->checkpoint.clients == 1 && gpu >= per_node)
+        node->host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] = 0.0;
+    set_memory(runner, runner->first_host + (sim_memory_id)(gpu / per_node), node->host);
+    *node = (struct forecast_memory_state){0};
+}
+
+/* The GPUs of a phase's pools hold what the plan says. Loading and
+ * checkpoints change nothing. Where pools
+ * share a node, its host has what each last had. */
+void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane) {
+    const struct forecast_plan *plan = runner->plan;
+    struct forecast_place place = {SCENARIO_POOLS, 0};
+    struct forecast_memory_state state, node = {0};
+    if (runner->options->files == NULL || runner->loading || lane->phase == plan->step_count)
+        return;
+    sim_memory_context(runner->sim, (uint32_t)lane->phase);
     for (int gpu = 0; gpu < plan->gpus; gpu++) {
-        if (forecast_stage_of(plan, gpu) != stage) {
-            stage = forecast_stage_of(plan, gpu);
-            forecast_memory_at(plan, runner->phase, stage, (int64_t)runner->samples.count, &state);
-        }
-        set_memory(runner, runner->first_memory + (sim_memory_id)gpu, state.gpu);
-        add_host(&node, &state);
-        if ((gpu + 1) % per_node != 0)
-            continue;
-        if (gpu / per_node >= plan->checkpoint.clients)
-            node.host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] = 0.0;
-        set_memory(runner, runner->first_host + (sim_memory_id)(gpu / per_node), node.host);
-        node = (struct forecast_memory_state){0};
+        struct forecast_place next = forecast_place_of(plan, gpu);
+        size_t phase = lane->pools >> next.pool & 1u ? lane->phase : runner->pool_phase[next.pool];
+        if (next.pool != place.pool || next.stage != place.stage)
+            forecast_memory_at(plan, phase, next, (int64_t)lane->flight->samples.count, &state);
+        place = next;
+        enter_gpu(runner, gpu, &state, &node);
     }
+    for (size_t pool = 0; pool < plan->pool_count; pool++)
+        if (lane->pools >> pool & 1u)
+            runner->pool_phase[pool] = lane->phase;
 }
 
 /* ---- measuring ---------------------------------------------------------------------------- */
 
-static void measure_samples(struct forecast_runner *runner) {
-    const struct forecast_samples *samples = &runner->samples;
+/* The responses of a round. */
+void runner_measure_generated(struct forecast_runner *runner,
+                              const struct forecast_flight *flight) {
+    const struct forecast_samples *samples = &flight->samples;
     struct forecast_measures *measures = runner->measures;
-    for (size_t i = 0; i < samples->sequences; i++) {
+    for (size_t i = samples->fresh; i < samples->sequences; i++) {
         measures->response_tokens += samples->response_tokens[i];
-        measures->tokens += samples->prompt_tokens[i] + samples->response_tokens[i];
         runner->length_counts[samples->response_tokens[i]]++;
     }
-    measures->responses += (double)samples->sequences;
-    measures->samples += (double)samples->count;
+    measures->responses += (double)(samples->sequences - samples->fresh);
     measures->cut += (double)samples->cut;
+    measures->rounds += 1.0;
 }
 
-static enum algorithm_phase phase_of(const struct forecast_runner *runner) {
-    if (runner->loading)
-        return ALGORITHM_PHASE_LOAD;
-    return runner->phase == runner->plan->step_count ? ALGORITHM_PHASE_CHECKPOINT
-                                                     : runner->plan->steps[runner->phase].phase;
-}
-
-static void measure_phase(struct forecast_runner *runner) {
+/* The samples that a step trains on. */
+void runner_measure_trained(struct forecast_runner *runner, const struct forecast_flight *flight) {
+    const struct forecast_samples *samples = &flight->samples;
     struct forecast_measures *measures = runner->measures;
-    enum algorithm_phase phase = phase_of(runner);
+    size_t sequences =
+        samples->count * (size_t)runner->plan->scenario->algorithm.type->sequences_per_sample;
+    for (size_t i = 0; i < sequences; i++)
+        measures->tokens += samples->prompt_tokens[i] + samples->response_tokens[i];
+    measures->samples += (double)samples->count;
+    measures->trained_responses += (double)sequences;
+    measures->exhausted += samples->exhausted ? 1.0 : 0.0;
+}
+
+enum algorithm_phase runner_phase_of(const struct forecast_lane *lane) {
+    const struct forecast_plan *plan = lane->runner->plan;
+    if (lane->runner->loading)
+        return ALGORITHM_PHASE_LOAD;
+    return lane->phase == plan->step_count ? ALGORITHM_PHASE_CHECKPOINT
+                                           : plan->steps[lane->phase].phase;
+}
+
+/* What a phase of several pools did is each one's by its GPUs. */
+static void measure_pools(const struct forecast_lane *lane, struct forecast_measures *measures) {
+    const struct forecast_plan *plan = lane->runner->plan;
+    int gpus = forecast_pool_gpus(plan, lane->pools);
+    measures->busy_gpu_s += lane->phase_busy_gpu_s;
+    for (size_t i = 0; i < plan->pool_count; i++)
+        if (lane->pools >> i & 1u)
+            measures->pool_busy_gpu_s[i] += lane->phase_busy_gpu_s / gpus * plan->pools[i].gpus;
+}
+
+void runner_measure_phase(struct forecast_runner *runner, const struct forecast_lane *lane) {
+    struct forecast_measures *measures = runner->measures;
+    enum algorithm_phase phase = runner_phase_of(lane);
+    int gpus = forecast_pool_gpus(runner->plan, lane->pools);
     sim_time end = sim_now(runner->sim);
-    double length_s = sim_time_to_s(end - runner->phase_start);
-    double busy_s = runner->phase_busy_gpu_s / runner->plan->gpus;
+    double length_s = sim_time_to_s(end - lane->phase_start);
+    double busy_s = lane->phase_busy_gpu_s / gpus;
     double idle_s = fmax(0.0, length_s - busy_s);
     measures->phase_s[phase] += length_s;
-    measures->busy_gpu_s += runner->phase_busy_gpu_s;
+    measure_pools(lane, measures);
     if (phase == ALGORITHM_PHASE_ROLLOUT)
         measures->tail_idle_s += idle_s;
     if (phase == ALGORITHM_PHASE_ACTOR_UPDATE || phase == ALGORITHM_PHASE_CRITIC_UPDATE)
-        measures->training_gpu_s += length_s * runner->plan->gpus;
+        measures->training_gpu_s += length_s * gpus;
     if (runner->options->files != NULL)
-        results_files_phase(runner->options->files, runner->step, phase, runner->phase_start, end,
-                            busy_s, idle_s);
+        results_files_phase(runner->options->files, lane->flight->step, phase, lane->phase_start,
+                            end, busy_s, idle_s);
 }
 
 /* What is stored has been there since the last change. */
-static void account_storage(struct forecast_runner *runner, bool saved) {
+void runner_account_storage(struct forecast_runner *runner, bool saved) {
     struct forecast_measures *measures = runner->measures;
     const struct checkpoint_plan *checkpoint = &runner->plan->checkpoint;
     double now_s = sim_time_to_s(sim_now(runner->sim));
@@ -230,21 +343,9 @@ static double length_quantile(const struct forecast_runner *runner, double share
     return (double)runner->plan->response_limit;
 }
 
-/* ---- the loop ----------------------------------------------------------------------------- */
+/* ---- beginning and end ---------------------------------------------------------------------- */
 
-static void fail(struct forecast_runner *runner, enum sim_status status) {
-    if (status != SIM_OK)
-        sim_fail(runner->sim, status);
-}
-
-static void start_phase(struct forecast_runner *runner) {
-    runner->phase_start = sim_now(runner->sim);
-    runner->phase_busy_gpu_s = 0.0;
-    enter_memory(runner);
-    fail(runner, runner_work_start(runner));
-}
-
-/* The step under way does not count. */
+/* The steps under way do not count. */
 static bool report_progress(const struct forecast_runner *runner) {
     const struct forecast_run_options *options = runner->options;
     double share = (double)runner->steps_done / (double)options->steps;
@@ -270,89 +371,36 @@ static bool watch_samples(void *subject) {
 /* Not every time: a rollout has very many ends. */
 #define LISTENED 64
 
-static void watch_replica(struct sim *sim, void *subject, uint64_t argument, size_t ended) {
-    struct forecast_runner *runner = subject;
-    (void)sim;
-    (void)argument;
-    (void)ended;
+void runner_listen(struct forecast_runner *runner) {
     if (++runner->listened % LISTENED == 0)
         (void)runner_go_on(runner);
 }
 
-static void start_step(struct forecast_runner *runner) {
-    runner->steps_done = runner->step;
-    runner->too_slow =
-        forecast_pace_too_slow(runner->plan, runner->step, sim_time_to_s(sim_now(runner->sim)));
-    if (runner->too_slow)
-        sim_stop(runner->sim);
-    if (runner->too_slow || !runner_go_on(runner) || runner->step == runner->options->steps)
-        return;
-    runner->step++;
-    runner->phase = runner->plan->loop_first;
-    forecast_samples_draw(runner->plan, runner->options->replicate, runner->step, &runner->samples);
-    if (runner->cancelled)
-        return;
-    measure_samples(runner);
-    start_phase(runner);
-}
-
-static void start_chunk(struct forecast_runner *runner) {
-    if (runner->plan->loop_first == 0 || runner->chunk == forecast_samples_chunks(runner->plan)) {
-        start_step(runner);
-        return;
-    }
-    runner->chunk++;
-    runner->phase = 0;
-    forecast_samples_draw_chunk(runner->plan, runner->options->replicate, runner->chunk,
-                                &runner->samples);
-    if (!runner->cancelled)
-        start_phase(runner);
-}
-
-static bool checkpoint_follows(const struct forecast_runner *runner) {
-    return checkpoint_due(&runner->plan->checkpoint, runner->step, runner->plan->scenario->steps);
-}
-
-static void phase_done(struct sim *sim, void *subject, uint64_t argument) {
-    struct forecast_runner *runner = subject;
+static void watch_replica(struct sim *sim, void *subject, uint64_t argument, size_t ended) {
+    struct forecast_lane *lane = subject;
     (void)sim;
     (void)argument;
-    measure_phase(runner);
-    if (runner->loading) {
-        runner->loading = false;
-        start_chunk(runner);
-        return;
-    }
-    if (runner->phase == runner->plan->step_count) {
-        if (!runner->plan->checkpoint.asynchronous)
-            account_storage(runner, true);
-        start_step(runner);
-        return;
-    }
-    runner->phase++;
-    if (runner->step == 0)
-        start_chunk(runner);
-    else if (runner->phase < runner->plan->step_count || checkpoint_follows(runner))
-        start_phase(runner);
-    else
-        start_step(runner);
+    (void)ended;
+    runner_listen(lane->runner);
 }
 
-static void written(struct sim *sim, void *subject, uint64_t argument) {
-    (void)sim;
-    (void)argument;
-    account_storage(subject, true);
+/* So that a long step can be stopped, too. */
+static void runner_watch(struct forecast_runner *runner) {
+    if (runner->options->progress == NULL)
+        return;
+    for (size_t i = 0; i < FORECAST_FLIGHTS; i++) {
+        runner->flights[i].samples.go_on = watch_samples;
+        runner->flights[i].samples.watcher = runner;
+    }
+    for (int i = 0; runner->replicas != NULL && i < runner->plan->replicas; i++)
+        if (runner->replicas[i] != NULL && runner->async == NULL)
+            generation_replica_listen(runner->replicas[i], watch_replica);
 }
 
 static void begin(struct sim *sim, void *subject, uint64_t argument) {
-    struct forecast_runner *runner = subject;
     (void)sim;
     (void)argument;
-    runner->loading = runner->plan->load.count > 0;
-    if (runner->loading)
-        start_phase(runner);
-    else
-        start_chunk(runner);
+    runner_begin(subject);
 }
 
 static enum rlhfsim_status report_deadlock(const struct forecast_runner *runner,
@@ -363,12 +411,15 @@ static enum rlhfsim_status report_deadlock(const struct forecast_runner *runner,
                                    "the simulation stopped with unfinished tasks:\n%s", report);
 }
 
+/* What is under way, of the first pool at work. */
 static enum rlhfsim_status report_too_long(const struct forecast_runner *runner,
                                            struct rlhfsim_diagnostics *diagnostics) {
-    enum algorithm_phase phase = runner->too_slow
-                                     ? runner->plan->steps[runner->plan->step_count - 1].phase
-                                     : phase_of(runner);
-    return forecast_too_long(runner->plan, runner->step, phase, sim_time_to_s(sim_now(runner->sim)),
+    const struct forecast_plan *plan = runner->plan;
+    enum algorithm_phase phase = plan->steps[plan->step_count - 1].phase;
+    for (size_t i = plan->pool_count; i-- > 0 && !runner->too_slow;)
+        if (runner->lanes[i].flight != NULL && runner->lanes[i].busy)
+            phase = runner_phase_of(&runner->lanes[i]);
+    return forecast_too_long(plan, runner->step, phase, sim_time_to_s(sim_now(runner->sim)),
                              diagnostics);
 }
 
@@ -387,7 +438,7 @@ static void check_littles_law(const struct sim *sim) {
 static void measure_end(struct forecast_runner *runner) {
     struct forecast_measures *measures = runner->measures;
     check_littles_law(runner->sim);
-    account_storage(runner, false);
+    runner_account_storage(runner, false);
     measures->steps = runner->step;
     measures->total_s = sim_time_to_s(sim_now(runner->sim));
     measures->events = sim_events_executed(runner->sim);
@@ -397,26 +448,12 @@ static void measure_end(struct forecast_runner *runner) {
     measures->response_max = length_quantile(runner, 1.0);
 }
 
-/* So that a long step can be stopped, too. */
-static void runner_watch(struct forecast_runner *runner) {
-    if (runner->options->progress == NULL)
-        return;
-    runner->samples.go_on = watch_samples;
-    runner->samples.watcher = runner;
-    for (int i = 0; runner->replicas != NULL && i < runner->plan->replicas; i++)
-        if (runner->replicas[i] != NULL)
-            generation_replica_listen(runner->replicas[i], watch_replica);
-}
-
 enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
                                  const struct forecast_run_options *options,
                                  struct rlhfsim_diagnostics *diagnostics,
                                  struct forecast_measures *measures) {
-    struct forecast_runner runner = {.plan = plan,
-                                     .options = options,
-                                     .measures = measures,
-                                     .written = written,
-                                     .phase_done = phase_done};
+    struct forecast_runner runner = {
+        .plan = plan, .options = options, .measures = measures, .phase_done = runner_phase_done};
     *measures = (struct forecast_measures){0};
     enum rlhfsim_status status = runner_fill(&runner);
     runner_watch(&runner);

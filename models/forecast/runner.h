@@ -3,8 +3,9 @@
 #define MODELS_FORECAST_RUNNER_H
 
 /*
- * The state of one simulation of a plan: what run.c (the loop over steps and phases) hands to
- * work.c (what each kind of phase unfolds into). Private to forecast/.
+ * The state of one simulation of a plan: what run.c (what there is, what is measured), schedule.c
+ * (which phase runs when) and work.c (what each kind of phase unfolds into) share. Private to
+ * forecast/.
  */
 
 #include "models/forecast/run.h"
@@ -16,6 +17,49 @@ struct forecast_segment {
     double *seconds, *flops, *bytes; /* by rank; flops of the rank's group, bytes of each GPU */
 };
 
+/* Steps under way at once: one is trained, the next one generates, and the one before the trained
+ * may still be writing its checkpoint. */
+#define FORECAST_FLIGHTS 3
+
+/* A step under way. Sets of phases have a bit for each of the plan's steps, and one for the
+ * checkpoint. */
+struct forecast_flight {
+    bool active;
+    int64_t step; /* from 1; 0: what runs before the first */
+    struct forecast_samples samples;
+    uint32_t started, done;
+    int64_t version; /* of the weights that its rollout began with */
+    double *ends_s;  /* when its answers ended, in no order: with reward.during_rollout */
+    size_t end_count;
+};
+
+/* What a pool works on: one phase at a time. A phase that keeps several pools busy is in the lane
+ * of the first of them. */
+struct forecast_lane {
+    struct forecast_runner *runner;
+    size_t pool;
+
+    struct forecast_split split;
+    struct forecast_segment segment;
+    struct training_cost last_cost; /* of the batch below: equal micro-batches are costed once */
+    struct llm_batch last_batch;
+    uint32_t last_key;
+
+    /* The phase under way. */
+    bool busy;
+    unsigned pools; /* that it keeps busy */
+    struct forecast_flight *flight;
+    size_t phase; /* index of the plan's steps; step_count: checkpoint */
+    sim_time phase_start;
+    double phase_busy_gpu_s;
+    sim_task_id barrier; /* the last one; the next tasks come after it */
+    /* By phase: seconds on the chain of phases, each begun by the end of the one before, that ends
+     * with this one. Their sum is the time now. */
+    double chain_s[ALGORITHM_PHASE_COUNT];
+};
+
+struct forecast_async;
+
 struct forecast_runner {
     const struct forecast_plan *plan;
     const struct forecast_run_options *options;
@@ -25,52 +69,69 @@ struct forecast_runner {
     sim_resource_id first_gpu, first_cpu, store;
     sim_memory_id first_memory, first_host; /* when recorded */
 
-    struct forecast_samples samples;
-    struct forecast_split split;
-    struct forecast_segment segment;
-    struct training_cost last_cost; /* of the batch below: equal micro-batches are costed once */
-    struct llm_batch last_batch;
-    uint32_t last_key;
+    struct forecast_lane lanes[SCENARIO_POOLS];
+    struct forecast_flight flights[FORECAST_FLIGHTS]; /* step s in [s % FORECAST_FLIGHTS] */
 
     struct generation_replica **replicas;
     struct generation_cost *costs; /* of all replicas */
     struct generation_request *requests;
     int replicas_running;
+    struct forecast_async *async; /* NULL in other placements */
+    struct forecast_checks {      /* of rewards that are made one by one; else NULL */
+        double *arrivals, *lengths, *free_at;
+    } checks;
     size_t *shares;   /* by replica: prompts of the step */
     uint64_t *loads;  /* by replica: tokens of them */
     uint32_t *routes; /* by prompt: the replica */
 
-    int64_t step; /* from 1; 0 before the first */
+    size_t pool_phase[SCENARIO_POOLS]; /* by pool: the phase whose memory it holds */
+    int64_t step;                      /* the last one that has begun, from 1 */
     int64_t steps_done;
     uint64_t listened; /* ends of requests so far */
     int64_t chunk;     /* of what runs before the first step */
-    size_t phase;      /* index of the plan's steps; step_count: checkpoint */
-    sim_time phase_start;
-    double phase_busy_gpu_s;
-    bool loading;        /* before the first phase */
-    int reads_running;   /* of the load */
-    sim_task_id writing; /* the last checkpoint that is written in the background */
-    sim_task_id barrier; /* the last one; the next tasks come after it */
+    int64_t version;   /* weight syncs that the engine has seen */
 
     uint32_t *length_counts; /* responses of each length, for the quantile */
     double stored_since_s;
 
+    bool loading;        /* before the first phase */
+    int reads_running;   /* of the load */
+    sim_task_id writing; /* the last checkpoint that is written in the background */
+
     bool cancelled; /* by the user: what is under way is left as it is */
     bool too_slow;  /* at this pace it ends after the clock does */
 
-    sim_task_func *written;    /* a checkpoint is in the store; subject: the runner */
-    sim_task_func *phase_done; /* ends the current phase and starts the next; subject: the runner */
+    sim_task_func *phase_done; /* ends a lane's phase and starts what it allows; subject: lane */
 };
 
-/* Whether the user still wants the run; false stops it. To be asked in everything that can take a
- * noticeable part of a second. */
-bool runner_go_on(struct forecast_runner *runner);
+/* Whether rewards are made one by one, each with a time of its own. */
+bool runner_checks_each(const struct rlhfsim_scenario *scenario);
 
-/* Starts the phase's work; every path ends, at once or later, in phase_done. */
-enum sim_status runner_work_start(struct forecast_runner *runner);
+/* Whether the user still wants the run; false stops it. To be asked in everything that can take a
+ * noticeable part of a second; runner_listen where a request ends. */
+bool runner_go_on(struct forecast_runner *runner);
+void runner_listen(struct forecast_runner *runner);
+
+/* Starts the work of a lane's phase; every path ends, at once or later, in phase_done. */
+enum sim_status runner_work_start(struct forecast_lane *lane);
 
 /* The same for a checkpoint and for what is loaded before the first step (storage.c). */
-enum sim_status runner_work_checkpoint(struct forecast_runner *runner);
-enum sim_status runner_work_load(struct forecast_runner *runner);
+enum sim_status runner_work_checkpoint(struct forecast_lane *lane);
+enum sim_status runner_work_load(struct forecast_lane *lane);
+
+/* The loop over steps and phases (schedule.c): begins it; ends a phase. */
+void runner_begin(struct forecast_runner *runner);
+/* Begins and starts all that can, after the chain of phases `chain_s`. */
+void runner_proceed(struct forecast_runner *runner, const double *chain_s);
+void runner_phase_done(struct sim *sim, void *subject, uint64_t argument);
+
+/* What run.c knows of a lane's phase: its name; the memory that it holds; the figures that it adds.
+ */
+enum algorithm_phase runner_phase_of(const struct forecast_lane *lane);
+void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane);
+void runner_measure_generated(struct forecast_runner *runner, const struct forecast_flight *flight);
+void runner_measure_trained(struct forecast_runner *runner, const struct forecast_flight *flight);
+void runner_measure_phase(struct forecast_runner *runner, const struct forecast_lane *lane);
+void runner_account_storage(struct forecast_runner *runner, bool saved);
 
 #endif

@@ -13,14 +13,35 @@ static size_t sequences_per_sample(const struct forecast_plan *plan) {
     return (size_t)plan->scenario->algorithm.type->sequences_per_sample;
 }
 
-static size_t samples_per_step(const struct forecast_plan *plan) {
-    return (size_t)(plan->scenario->algorithm.prompts_per_step *
-                    plan->scenario->algorithm.samples_per_prompt);
+static bool has_greedy(const struct forecast_plan *plan) {
+    for (size_t i = 0; i < plan->step_count; i++)
+        if (plan->steps[i].work == ALGORITHM_WORK_GREEDY)
+            return true;
+    return false;
+}
+
+static bool is_mixed(const struct forecast_plan *plan) {
+    return plan->scenario->algorithm.type->selection == ALGORITHM_SELECT_MIXED;
+}
+
+/* The most samples that are passed at once: all of a step, or of a round. */
+static size_t most_samples(const struct forecast_plan *plan) {
+    size_t prompts = (size_t)plan->scenario->algorithm.prompts_per_step;
+    size_t round = (size_t)plan->scenario->algorithm.generated_prompts;
+    size_t copies = (size_t)plan->scenario->algorithm.samples_per_prompt;
+    return (round > prompts ? round : prompts) * copies + (has_greedy(plan) ? prompts : 0);
+}
+
+/* While a round is drawn there may be almost enough prompts of those before. */
+static size_t most_sequences(const struct forecast_plan *plan) {
+    size_t kept = (size_t)(plan->scenario->algorithm.prompts_per_step *
+                           plan->scenario->algorithm.samples_per_prompt);
+    return (most_samples(plan) + (is_mixed(plan) ? kept : 0)) * sequences_per_sample(plan);
 }
 
 enum rlhfsim_status forecast_samples_new(const struct forecast_plan *plan,
                                          struct forecast_samples *samples) {
-    size_t capacity = samples_per_step(plan) * sequences_per_sample(plan);
+    size_t capacity = most_sequences(plan);
     *samples = (struct forecast_samples){
         .capacity = capacity,
         .prompt_tokens = calloc(capacity, sizeof *samples->prompt_tokens),
@@ -47,8 +68,7 @@ void forecast_samples_free(struct forecast_samples *samples) {
 
 /* ---- drawing ------------------------------------------------------------------------------ */
 
-/* In the data set, which is a circle where the steps are written. */
-static uint64_t data_set_place(const struct forecast_plan *plan, int64_t place) {
+uint64_t forecast_data_set_place(const struct forecast_plan *plan, int64_t place) {
     int64_t size = scenario_data_set(plan->scenario);
     return (uint64_t)(size > 0 ? place % size : place);
 }
@@ -60,19 +80,44 @@ static bool left_off(const struct forecast_samples *samples, size_t sequence) {
     return sequence % WATCHED == 0 && samples->go_on != NULL && !samples->go_on(samples->watcher);
 }
 
-/* Prompts [taken.first, taken.first + taken.prompts) of the data set, answered in step `step`. */
+/* The number among a step's prompts of one of the round. */
+static uint64_t step_prompt(const struct forecast_plan *plan,
+                            const struct forecast_samples *samples, size_t prompt) {
+    return (uint64_t)((samples->round - 1) * plan->scenario->algorithm.generated_prompts) + prompt;
+}
+
+/* One more answer to each prompt of the step. */
+static void draw_greedy(const struct forecast_draw *draw, const struct scenario_step *taken,
+                        struct forecast_samples *samples) {
+    size_t copies = (size_t)draw->plan->scenario->algorithm.samples_per_prompt;
+    for (size_t prompt = 0; prompt < samples->prompts; prompt++, samples->sequences++) {
+        bool cut;
+        struct forecast_group group;
+        forecast_draw_group(draw,
+                            forecast_data_set_place(draw->plan, taken->first + (int64_t)prompt),
+                            prompt, copies + 1, &group);
+        samples->prompt_tokens[samples->sequences] = group.prompt_tokens;
+        samples->response_tokens[samples->sequences] =
+            forecast_draw_response(draw, &group, copies, &cut);
+        samples->cut += cut;
+    }
+}
+
+/* Prompts [taken.first, taken.first + taken.prompts) of the data set, answered in step `step`, from
+ * the first fresh sequence on. */
 static void draw_sequences(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
                            struct scenario_step taken, struct forecast_samples *samples) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     size_t copies = (size_t)scenario->algorithm.samples_per_prompt * sequences_per_sample(plan);
     struct forecast_draw draw;
-    size_t next = 0;
+    size_t next = samples->fresh;
     forecast_draw_start(plan, replicate, step, &draw);
     samples->cut = 0;
     for (int64_t prompt = 0; prompt < taken.prompts; prompt++) {
         struct forecast_group group;
-        uint64_t place = data_set_place(plan, taken.first + prompt);
-        forecast_draw_group(&draw, place, (uint64_t)prompt, copies, &group);
+        uint64_t place = forecast_data_set_place(plan, taken.first + prompt);
+        forecast_draw_group(&draw, place, step_prompt(plan, samples, (size_t)prompt), copies,
+                            &group);
         for (size_t copy = 0; copy < copies; copy++, next++) {
             bool cut;
             if (left_off(samples, next))
@@ -86,11 +131,99 @@ static void draw_sequences(const struct forecast_plan *plan, uint32_t replicate,
     samples->sequences = next;
     samples->count = next / sequences_per_sample(plan);
     samples->draws++;
+    if (has_greedy(plan) && step > 0)
+        draw_greedy(&draw, &taken, samples);
+}
+
+static void first_round(struct forecast_samples *samples) {
+    samples->fresh = 0;
+    samples->round = 1;
+    samples->exhausted = false;
+}
+
+/* Where chance decides how many prompts a step takes, they follow one another. */
+static void draw_round(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
+                       struct forecast_samples *samples) {
+    int64_t prompts = plan->scenario->algorithm.generated_prompts;
+    struct scenario_step taken = {samples->taken, prompts};
+    samples->taken += prompts;
+    draw_sequences(plan, replicate, step, taken, samples);
 }
 
 void forecast_samples_draw(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
                            struct forecast_samples *samples) {
-    draw_sequences(plan, replicate, step, scenario_step_at(plan->scenario, step), samples);
+    first_round(samples);
+    if (is_mixed(plan))
+        draw_round(plan, replicate, step, samples);
+    else
+        draw_sequences(plan, replicate, step, scenario_step_at(plan->scenario, step), samples);
+}
+
+/* ---- selecting ---------------------------------------------------------------------------- */
+
+double forecast_mixed_chance(double mean, double concentration, int64_t answers) {
+    double a = mean * concentration, b = concentration - a, right = 1.0, wrong = 1.0;
+    for (int64_t i = 0; i < answers; i++) {
+        right *= (a + (double)i) / (concentration + (double)i);
+        wrong *= (b + (double)i) / (concentration + (double)i);
+    }
+    return 1.0 - right - wrong;
+}
+
+static void move_sequences(struct forecast_samples *samples, size_t to, size_t from, size_t count) {
+    memmove(samples->prompt_tokens + to, samples->prompt_tokens + from,
+            count * sizeof *samples->prompt_tokens);
+    memmove(samples->response_tokens + to, samples->response_tokens + from,
+            count * sizeof *samples->response_tokens);
+}
+
+/* Rewards have nothing to do with lengths: the first ones are as good as any. */
+static void select_best(const struct forecast_plan *plan, struct forecast_samples *samples) {
+    size_t copies = (size_t)plan->scenario->algorithm.samples_per_prompt;
+    size_t kept = (size_t)plan->scenario->algorithm.kept_samples_per_prompt;
+    for (size_t prompt = 0; prompt < samples->prompts; prompt++)
+        move_sequences(samples, prompt * kept, prompt * copies, kept);
+    samples->count = samples->sequences = samples->prompts * kept;
+    samples->draws++;
+}
+
+/* The mixed prompts of the round go to those of the rounds before; what is too much is dropped. */
+static void select_mixed(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
+                         struct forecast_samples *samples) {
+    size_t copies = (size_t)plan->scenario->algorithm.samples_per_prompt;
+    size_t wanted = (size_t)plan->scenario->algorithm.prompts_per_step * copies;
+    size_t next = samples->fresh;
+    double chance = forecast_mixed_chance(plan->scenario->algorithm.pass_rate_mean,
+                                          plan->scenario->algorithm.pass_rate_concentration,
+                                          plan->scenario->algorithm.samples_per_prompt);
+    struct forecast_draw draw;
+    forecast_draw_start(plan, replicate, step, &draw);
+    for (size_t prompt = 0; prompt < samples->prompts && next < wanted; prompt++) {
+        if (!forecast_draw_mixed(&draw, step_prompt(plan, samples, prompt), chance))
+            continue;
+        move_sequences(samples, next, samples->fresh + prompt * copies, copies);
+        next += copies;
+    }
+    samples->count = samples->sequences = next;
+    samples->draws++;
+}
+
+bool forecast_samples_select(const struct forecast_plan *plan, uint32_t replicate, int64_t step,
+                             struct forecast_samples *samples) {
+    size_t wanted = (size_t)(plan->scenario->algorithm.prompts_per_step *
+                             plan->scenario->algorithm.samples_per_prompt);
+    if (plan->scenario->algorithm.type->selection == ALGORITHM_SELECT_BEST)
+        select_best(plan, samples);
+    if (!is_mixed(plan))
+        return false;
+    select_mixed(plan, replicate, step, samples);
+    samples->exhausted = samples->count < wanted;
+    if (!samples->exhausted || samples->round == plan->scenario->algorithm.max_rounds)
+        return false;
+    samples->fresh = samples->count;
+    samples->round++;
+    draw_round(plan, replicate, step, samples);
+    return true;
 }
 
 int64_t forecast_samples_chunks(const struct forecast_plan *plan) {
@@ -106,6 +239,7 @@ void forecast_samples_draw_chunk(const struct forecast_plan *plan, uint32_t repl
     struct scenario_step taken = {(chunk - 1) * full, full};
     if (pairs > 0 && pairs - taken.first < full)
         taken.prompts = pairs - taken.first;
+    first_round(samples);
     draw_sequences(plan, replicate, chunk, taken, samples);
 }
 
@@ -119,16 +253,18 @@ static size_t packing_leaves(size_t bins) {
     return leaves;
 }
 
-enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
+enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan, int dp,
                                        struct forecast_split *split) {
-    size_t ranks = (size_t)plan->dp;
-    size_t stride = samples_per_step(plan) / ranks * sequences_per_sample(plan);
+    size_t ranks = (size_t)dp;
+    size_t most = most_samples(plan);
+    size_t stride = (most + ranks - 1) / ranks * sequences_per_sample(plan);
     *split = (struct forecast_split){
+        .ranks = ranks,
         .stride = stride,
         .batches = calloc(ranks * stride, sizeof *split->batches),
         .room = calloc(2 * packing_leaves(stride), sizeof *split->room),
-        .deal = calloc(samples_per_step(plan), sizeof *split->deal),
-        .deal_tokens = calloc(samples_per_step(plan), sizeof *split->deal_tokens),
+        .deal = calloc(most, sizeof *split->deal),
+        .deal_tokens = calloc(most, sizeof *split->deal_tokens),
         .rank_tokens = calloc(ranks, sizeof *split->rank_tokens),
         .rank_counts = calloc(ranks, sizeof *split->rank_counts),
         .slowest = calloc(stride, sizeof *split->slowest),
@@ -275,7 +411,7 @@ static void deal(const struct forecast_plan *plan, struct forecast_samples *samp
     size_t per_sample = sequences_per_sample(plan);
     bool balanced = plan->scenario->training.balance_ranks;
     struct forecast_deal deal = {.samples = count,
-                                 .ranks = (size_t)plan->dp,
+                                 .ranks = split->ranks,
                                  .tokens = split->deal_tokens,
                                  .rank_tokens = split->rank_tokens,
                                  .rank_counts = split->rank_counts,
@@ -297,7 +433,7 @@ static void deal(const struct forecast_plan *plan, struct forecast_samples *samp
 void forecast_split_make(const struct forecast_plan *plan, struct forecast_samples *samples,
                          size_t first, size_t count, struct forecast_split *split) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
-    size_t ranks = (size_t)plan->dp, per_sample = sequences_per_sample(plan);
+    size_t ranks = split->ranks, per_sample = sequences_per_sample(plan);
     size_t end = first * per_sample;
     CONTRACT((first + count) * per_sample <= samples->sequences, "samples that the step has not");
     if (split->of_draw == samples->draws && split->of_first == first && split->of_count == count)

@@ -41,7 +41,9 @@ static double zone_bytes(const struct forecast_plan *plan, enum network_collecti
 static double stage_s(const struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     const struct checkpoint_plan *checkpoint = &plan->checkpoint;
-    double copiers = scenario->checkpoint.layout == SCENARIO_SAVE_GATHERED ? 1.0 : plan->gpus;
+    double copiers = scenario->checkpoint.layout == SCENARIO_SAVE_GATHERED
+                         ? 1.0
+                         : forecast_pool_gpus(plan, forecast_step_pools(plan, plan->step_count));
     double host = scenario->cluster.gpu.host_bandwidth_bytes_per_s;
     double copy_s = host > 0.0 ? checkpoint->bytes / copiers / host : 0.0;
     if (!scenario->checkpoint.staged_on_store)
@@ -72,7 +74,7 @@ static void plan_checkpoint(struct forecast_plan *plan) {
         .every_steps = scenario->checkpoint.every_steps,
         .keep = scenario->checkpoint.keep,
         .store = scenario->checkpoint.store,
-        .clients = gathered ? 1 : scenario->cluster.nodes,
+        .clients = gathered ? 1 : forecast_saving_nodes(plan),
         .asynchronous = scenario->checkpoint.mode == SCENARIO_SAVE_ASYNCHRONOUS,
     };
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
@@ -90,10 +92,16 @@ static void add_transfer(struct forecast_load *load, double bytes, int clients) 
         load->transfers[load->count++] = (struct store_transfer){bytes, clients};
 }
 
+/* Nodes that read weights. */
+static int readers_of(const struct forecast_plan *plan) {
+    bool gathered = plan->scenario->checkpoint.layout == SCENARIO_SAVE_GATHERED;
+    return gathered ? 1 : plan->scenario->cluster.nodes;
+}
+
 /* From one node to all, where one reads. */
 static void add_broadcast(struct forecast_plan *plan, double bytes) {
     const struct hardware_cluster *cluster = &plan->scenario->cluster;
-    if (plan->checkpoint.clients == cluster->nodes)
+    if (readers_of(plan) == cluster->nodes)
         return;
     plan->load.broadcast_s +=
         network_collective_s(cluster, NETWORK_BROADCAST, everyone(plan), bytes);
@@ -101,7 +109,7 @@ static void add_broadcast(struct forecast_plan *plan, double bytes) {
 }
 
 static void load_weights(struct forecast_plan *plan, const struct training_plan *passes) {
-    int readers = plan->checkpoint.clients;
+    int readers = readers_of(plan);
     double bytes = training_element_bytes(passes) * training_parameters(passes);
     add_transfer(&plan->load, bytes * readers, readers);
     add_broadcast(plan, bytes);
@@ -109,7 +117,7 @@ static void load_weights(struct forecast_plan *plan, const struct training_plan 
 
 static void load_checkpoint(struct forecast_plan *plan, const struct training_plan *passes) {
     double bytes = training_checkpoint_bytes(passes);
-    add_transfer(&plan->load, bytes, plan->checkpoint.clients);
+    add_transfer(&plan->load, bytes, readers_of(plan));
     add_broadcast(plan, bytes);
 }
 
@@ -152,135 +160,155 @@ void forecast_plan_storage(struct forecast_plan *plan) {
 
 /* ---- playing a save -------------------------------------------------------------------------- */
 
-static struct sim_task_tag tag_of(const struct forecast_runner *runner, enum algorithm_phase phase,
+static struct sim_task_tag tag_of(const struct forecast_lane *lane, enum algorithm_phase phase,
                                   double bytes) {
     return (struct sim_task_tag){.activity = phase,
                                  .owner = ALGORITHM_ROLE_ACTOR,
-                                 .step = (int32_t)runner->step,
+                                 .step = (int32_t)lane->flight->step,
                                  .bytes = bytes};
 }
 
 /* The write, on the store; `after` some task. */
-static enum sim_status new_write(struct forecast_runner *runner, double seconds,
-                                 sim_task_func *on_done, const sim_task_id *after,
-                                 sim_task_id *task) {
+static enum sim_status new_write(struct forecast_lane *lane, double seconds, sim_task_func *on_done,
+                                 const sim_task_id *after, sim_task_id *task) {
     struct sim_task_spec spec = {
         .duration_ns = sim_time_from_s(seconds),
         .recorded = true,
-        .tag = tag_of(runner, ALGORITHM_PHASE_CHECKPOINT, runner->plan->checkpoint.bytes),
+        .tag = tag_of(lane, ALGORITHM_PHASE_CHECKPOINT, lane->runner->plan->checkpoint.bytes),
         .on_done = on_done,
-        .subject = runner};
-    enum sim_status status = sim_task_new(runner->sim, &spec, task);
+        .subject = lane};
+    enum sim_status status = sim_task_new(lane->runner->sim, &spec, task);
     if (status == SIM_OK)
-        status = sim_task_demand(runner->sim, *task, runner->store, 1);
+        status = sim_task_demand(lane->runner->sim, *task, lane->runner->store, 1);
     if (status == SIM_OK && after != NULL)
-        status = sim_task_after(runner->sim, *task, *after);
+        status = sim_task_after(lane->runner->sim, *task, *after);
     return status;
 }
 
 /* The GPUs wait while their states are written. */
-static enum sim_status save_synchronously(struct forecast_runner *runner) {
+static enum sim_status save_synchronously(struct forecast_lane *lane) {
     sim_task_id task;
-    enum sim_status status = new_write(runner, checkpoint_blocking_s(&runner->plan->checkpoint),
-                                       runner->phase_done, NULL, &task);
+    enum sim_status status = new_write(lane, checkpoint_blocking_s(&lane->runner->plan->checkpoint),
+                                       lane->runner->phase_done, NULL, &task);
     if (status == SIM_OK)
-        sim_task_release(runner->sim, task);
+        sim_task_release(lane->runner->sim, task);
+    return status;
+}
+
+static enum sim_status demand_pools(const struct forecast_lane *lane, sim_task_id task) {
+    const struct forecast_plan *plan = lane->runner->plan;
+    enum sim_status status = SIM_OK;
+    for (size_t i = 0; i < plan->pool_count && status == SIM_OK; i++)
+        if (lane->pools >> i & 1u)
+            status =
+                sim_task_demand_range(lane->runner->sim, task,
+                                      lane->runner->first_gpu + (uint32_t)plan->pools[i].first_gpu,
+                                      (uint32_t)plan->pools[i].gpus);
     return status;
 }
 
 /* The copy that the GPUs wait for, when the write before is over. */
-static enum sim_status new_stage(struct forecast_runner *runner, sim_task_func *on_done,
+static enum sim_status new_stage(struct forecast_lane *lane, sim_task_func *on_done,
                                  sim_task_id *task) {
-    const struct forecast_plan *plan = runner->plan;
+    const struct forecast_plan *plan = lane->runner->plan;
+    int gpus = forecast_pool_gpus(plan, lane->pools);
     struct sim_task_spec spec = {
         .duration_ns = sim_time_from_s(checkpoint_blocking_s(&plan->checkpoint)),
         .recorded = true,
-        .tag = tag_of(runner, ALGORITHM_PHASE_CHECKPOINT, plan->checkpoint.bytes / plan->gpus),
+        .tag = tag_of(lane, ALGORITHM_PHASE_CHECKPOINT, plan->checkpoint.bytes / gpus),
         .on_done = on_done,
-        .subject = runner};
-    enum sim_status status = sim_task_new(runner->sim, &spec, task);
+        .subject = lane};
+    enum sim_status status = sim_task_new(lane->runner->sim, &spec, task);
     if (status == SIM_OK)
-        status = sim_task_after(runner->sim, *task, runner->writing);
+        status = sim_task_after(lane->runner->sim, *task, lane->runner->writing);
     if (status == SIM_OK)
-        status = sim_task_demand_range(runner->sim, *task, runner->first_gpu, (uint32_t)plan->gpus);
-    runner->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * plan->gpus;
+        status = demand_pools(lane, *task);
+    lane->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * gpus;
     return status;
 }
 
+static void written(struct sim *sim, void *subject, uint64_t argument) {
+    const struct forecast_lane *lane = subject;
+    (void)sim;
+    (void)argument;
+    runner_account_storage(lane->runner, true);
+}
+
 /* After the last step nothing is left to do but wait. */
-static enum sim_status save_asynchronously(struct forecast_runner *runner) {
-    bool last = runner->step == runner->plan->scenario->steps;
-    struct sim_task_spec end = {.on_done = runner->phase_done, .subject = runner};
+static enum sim_status save_asynchronously(struct forecast_lane *lane) {
+    bool last = lane->flight->step == lane->runner->plan->scenario->steps;
+    struct sim_task_spec end = {.on_done = lane->runner->phase_done, .subject = lane};
     sim_task_id stage, write, barrier;
-    enum sim_status status = new_stage(runner, last ? NULL : runner->phase_done, &stage);
+    enum sim_status status = new_stage(lane, last ? NULL : lane->runner->phase_done, &stage);
     if (status == SIM_OK)
-        status = new_write(runner, checkpoint_write_s(&runner->plan->checkpoint), runner->written,
+        status = new_write(lane, checkpoint_write_s(&lane->runner->plan->checkpoint), written,
                            &stage, &write);
     if (status == SIM_OK && last)
-        status = sim_task_new(runner->sim, &end, &barrier);
+        status = sim_task_new(lane->runner->sim, &end, &barrier);
     if (status == SIM_OK && last)
-        status = sim_task_after(runner->sim, barrier, write);
+        status = sim_task_after(lane->runner->sim, barrier, write);
     if (status != SIM_OK)
         return status;
-    sim_task_release(runner->sim, stage);
-    sim_task_release(runner->sim, write);
+    sim_task_release(lane->runner->sim, stage);
+    sim_task_release(lane->runner->sim, write);
     if (last)
-        sim_task_release(runner->sim, barrier);
-    runner->writing = write;
+        sim_task_release(lane->runner->sim, barrier);
+    lane->runner->writing = write;
     return SIM_OK;
 }
 
-enum sim_status runner_work_checkpoint(struct forecast_runner *runner) {
-    if (runner->plan->checkpoint.gather_s > 0.0)
-        runner->measures->zone_bytes +=
-            zone_bytes(runner->plan, NETWORK_GATHER, runner->plan->checkpoint.bytes);
-    return runner->plan->checkpoint.asynchronous ? save_asynchronously(runner)
-                                                 : save_synchronously(runner);
+enum sim_status runner_work_checkpoint(struct forecast_lane *lane) {
+    if (lane->runner->plan->checkpoint.gather_s > 0.0)
+        lane->runner->measures->zone_bytes +=
+            zone_bytes(lane->runner->plan, NETWORK_GATHER, lane->runner->plan->checkpoint.bytes);
+    return lane->runner->plan->checkpoint.asynchronous ? save_asynchronously(lane)
+                                                       : save_synchronously(lane);
 }
 
 /* ---- playing the load ------------------------------------------------------------------------ */
 
 /* On all GPUs, when the last read is over. */
-static enum sim_status broadcast(struct forecast_runner *runner) {
-    const struct forecast_plan *plan = runner->plan;
+static enum sim_status broadcast(struct forecast_lane *lane) {
+    const struct forecast_plan *plan = lane->runner->plan;
     struct sim_task_spec spec = {.duration_ns = sim_time_from_s(plan->load.broadcast_s),
                                  .recorded = true,
-                                 .tag = tag_of(runner, ALGORITHM_PHASE_LOAD, 0.0),
-                                 .on_done = runner->phase_done,
-                                 .subject = runner};
+                                 .tag = tag_of(lane, ALGORITHM_PHASE_LOAD, 0.0),
+                                 .on_done = lane->runner->phase_done,
+                                 .subject = lane};
     sim_task_id task;
-    enum sim_status status = sim_task_new(runner->sim, &spec, &task);
+    enum sim_status status = sim_task_new(lane->runner->sim, &spec, &task);
     if (status == SIM_OK)
-        status = sim_task_demand_range(runner->sim, task, runner->first_gpu, (uint32_t)plan->gpus);
+        status = sim_task_demand_range(lane->runner->sim, task, lane->runner->first_gpu,
+                                       (uint32_t)plan->gpus);
     if (status == SIM_OK)
-        sim_task_release(runner->sim, task);
-    runner->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * plan->gpus;
+        sim_task_release(lane->runner->sim, task);
+    lane->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * plan->gpus;
     return status;
 }
 
 static void read_done(struct sim *sim, void *subject, uint64_t transfer) {
-    struct forecast_runner *runner = subject;
+    struct forecast_lane *lane = subject;
     (void)transfer;
-    if (--runner->reads_running > 0)
+    if (--lane->runner->reads_running > 0)
         return;
     struct sim_span span = {
-        .start = runner->phase_start,
+        .start = lane->phase_start,
         .end = sim_now(sim),
-        .resource = runner->store,
-        .tag = tag_of(runner, ALGORITHM_PHASE_LOAD, forecast_load_bytes(runner->plan))};
+        .resource = lane->runner->store,
+        .tag = tag_of(lane, ALGORITHM_PHASE_LOAD, forecast_load_bytes(lane->runner->plan))};
     sim_recorder_span(sim, &span);
-    if (runner->plan->load.broadcast_s <= 0.0) {
-        runner->phase_done(sim, runner, 0);
+    if (lane->runner->plan->load.broadcast_s <= 0.0) {
+        lane->runner->phase_done(sim, lane, 0);
         return;
     }
-    enum sim_status status = broadcast(runner);
+    enum sim_status status = broadcast(lane);
     if (status != SIM_OK)
         sim_fail(sim, status);
 }
 
-static enum sim_status start_read(struct forecast_runner *runner, const sim_link_id *link,
+static enum sim_status start_read(struct forecast_lane *lane, const sim_link_id *link,
                                   const struct store_transfer *transfer) {
-    const struct store *store = &runner->plan->checkpoint.store;
+    const struct store *store = &lane->runner->plan->checkpoint.store;
     struct sim_flow_spec spec = {
         .route = link,
         .hop_count = link == NULL ? 0 : 1,
@@ -288,22 +316,22 @@ static enum sim_status start_read(struct forecast_runner *runner, const sim_link
         .cap = transfer->clients * store_client_limit(store, STORE_READ),
         .latency_ns = sim_time_from_s(store->latency_s),
         .on_done = read_done,
-        .subject = runner,
+        .subject = lane,
     };
-    return sim_flow_start(runner->sim, &spec, NULL);
+    return sim_flow_start(lane->runner->sim, &spec, NULL);
 }
 
 /* All at once; they share what the store gives. */
-enum sim_status runner_work_load(struct forecast_runner *runner) {
-    const struct forecast_load *load = &runner->plan->load;
-    double shared = store_shared_limit(&runner->plan->checkpoint.store, STORE_READ);
+enum sim_status runner_work_load(struct forecast_lane *lane) {
+    const struct forecast_load *load = &lane->runner->plan->load;
+    double shared = store_shared_limit(&lane->runner->plan->checkpoint.store, STORE_READ);
     enum sim_status status = SIM_OK;
     sim_link_id link;
     if (shared > 0.0)
-        status = sim_link_new(runner->sim, "store/read", shared, &link);
-    runner->reads_running = (int)load->count;
-    runner->measures->zone_bytes += load->zone_bytes;
+        status = sim_link_new(lane->runner->sim, "store/read", shared, &link);
+    lane->runner->reads_running = (int)load->count;
+    lane->runner->measures->zone_bytes += load->zone_bytes;
     for (size_t i = 0; i < load->count && status == SIM_OK; i++)
-        status = start_read(runner, shared > 0.0 ? &link : NULL, &load->transfers[i]);
+        status = start_read(lane, shared > 0.0 ? &link : NULL, &load->transfers[i]);
     return status;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/summarise.h"
 
+#include "models/scenario/placement.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -53,6 +55,10 @@ static double pretraining_flops(const struct figure_context *context) {
         &context->plan->scenario->models[ALGORITHM_ROLE_ACTOR].architecture);
 }
 
+static double pool_gpus(const struct figure_context *context, size_t pool) {
+    return context->plan->pools[pool].gpus;
+}
+
 /* Each takes the replicate's measures as m and an index i where there are several of a kind. */
 #define FIGURE(name, expression)                                                           \
     static double name(const struct figure_context *context, size_t replicate, size_t i) { \
@@ -69,7 +75,7 @@ static double ratio(double a, double b) {
 FIGURE(total_s, m->total_s)
 FIGURE(step_s, m->total_s / (double)m->steps)
 FIGURE(phase_s, m->phase_s[i] / (double)m->steps)
-FIGURE(phase_share, m->phase_s[i] / m->total_s)
+FIGURE(phase_share, fmin(1.0, m->critical_s[i] / m->total_s)) /* up to rounding */
 FIGURE(token_rate, m->tokens / m->total_s / gpus_of(context))
 FIGURE(sample_rate, m->samples / m->total_s)
 FIGURE(mfu_training, ratio(m->training_flops, m->training_gpu_s *peak_of(context)))
@@ -82,12 +88,18 @@ FIGURE(max_response, m->response_max)
 FIGURE(useless_tokens,
        context->plan->scenario->rollout.response.useless_share * m->response_tokens / m->responses)
 FIGURE(share_cut, m->cut / m->responses)
+FIGURE(rounds, m->rounds / (double)m->steps)
+FIGURE(wasted_share, 1.0 - ratio(m->trained_responses, m->responses))
+FIGURE(exhausted_share, m->exhausted / (double)m->steps)
 FIGURE(tail_idle_s, m->tail_idle_s / (double)m->steps)
 FIGURE(tail_floor_s, m->tail_floor_s / (double)m->steps)
 FIGURE(total_flops, m->flops)
 FIGURE(pretraining_fraction, m->flops / pretraining_flops(context))
 FIGURE(gpu_hours, m->total_s *gpus_of(context) / 3600.0)
 FIGURE(idle_fraction, fmax(0.0, 1.0 - m->busy_gpu_s / (m->total_s * gpus_of(context))))
+FIGURE(pool_idle, fmax(0.0, 1.0 - m->pool_busy_gpu_s[i] / (m->total_s * pool_gpus(context, i))))
+FIGURE(mean_versions, ratio(m->stale_versions, m->samples))
+FIGURE(stale_share, ratio(m->stale_samples[i], m->samples))
 FIGURE(total_usd, ledger->total_usd)
 FIGURE(formula_usd, ledger->formula_usd)
 FIGURE(item_usd, ledger->items[i].amount_usd)
@@ -98,7 +110,7 @@ static void fill_time(const struct figure_context *context, struct rlhfsim_summa
     summary->critical_path_count = 0;
     for (size_t phase = 0; phase < ALGORITHM_PHASE_COUNT; phase++) {
         summary->time.phases_s[phase] = figure(context, phase_s, phase);
-        if (context->measures[context->shown].phase_s[phase] > 0.0)
+        if (context->measures[context->shown].critical_s[phase] > 0.0)
             summary->critical_path[summary->critical_path_count++] = (struct results_path_share){
                 (enum algorithm_phase)phase, figure(context, phase_share, phase)};
     }
@@ -125,7 +137,24 @@ static void fill_rates(const struct figure_context *context, struct rlhfsim_summ
     summary->rollout.tail_idle_s = figure(context, tail_idle_s, 0);
     if (context->plan->replicas > 0)
         summary->rollout.tail_floor_s = figure(context, tail_floor_s, 0);
-    summary->staleness.mean_versions = results_figure_exact(0.0); /* synchronous */
+}
+
+static void fill_placement(const struct figure_context *context, struct rlhfsim_summary *summary) {
+    const struct forecast_plan *plan = context->plan;
+    if (plan->replicas > 0) {
+        summary->rollout.rounds = figure(context, rounds, 0);
+        summary->rollout.wasted_share = figure(context, wasted_share, 0);
+        summary->rollout.exhausted_share = figure(context, exhausted_share, 0);
+    }
+    summary->staleness.mean_versions = figure(context, mean_versions, 0);
+    for (size_t bin = 0; bin < FORECAST_STALENESS_BINS; bin++)
+        if (context->measures[context->shown].stale_samples[bin] > 0.0)
+            summary->staleness.shares[summary->staleness.share_count++] =
+                (struct results_stale_share){(int64_t)bin, figure(context, stale_share, bin)};
+    for (size_t pool = 0; plan->pool_count > 1 && pool < plan->pool_count; pool++)
+        summary->pools[summary->pool_count++] = (struct results_pool){
+            scenario_pool_name(plan->pools[pool].kind), plan->pools[pool].gpus,
+            figure(context, pool_idle, pool), results_figure_exact(forecast_pool_peak(plan, pool))};
 }
 
 static void fill_cost(const struct figure_context *context, struct rlhfsim_summary *summary) {
@@ -149,6 +178,7 @@ enum rlhfsim_status forecast_summarise(const struct forecast_plan *plan,
     struct figure_context context = {plan, measures, ledgers, replicates, shown, values};
     fill_time(&context, summary);
     fill_rates(&context, summary);
+    fill_placement(&context, summary);
     fill_cost(&context, summary);
     status = RLHFSIM_OK;
 done:

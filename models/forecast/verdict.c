@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/verdict.h"
 
+#include "models/scenario/placement.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,16 +41,26 @@ static void fill_rows(struct forecast_verdict *verdict,
     qsort(verdict->rows, verdict->row_count, sizeof *verdict->rows, compare_rows);
 }
 
+/* " of the rollout pool"; nothing where there is one pool. */
+static const char *pool_words(const struct forecast_plan *plan, char *buffer, size_t size) {
+    size_t pool = plan->fullest[forecast_gpu_peak(plan).step].pool;
+    buffer[0] = '\0';
+    if (plan->pool_count > 1)
+        snprintf(buffer, size, " of the %s pool", scenario_pool_name(plan->pools[pool].kind));
+    return buffer;
+}
+
 static void explain_shortage(struct forecast_verdict *verdict, const char *phase,
                              const struct forecast_plan *plan, enum shortage shortage,
                              double missing_bytes) {
     size_t size = sizeof verdict->reason;
+    char pools[64];
     switch (shortage) {
     case SHORTAGE_NONE:
         break;
     case SHORTAGE_GPU:
-        snprintf(verdict->reason, size, "every GPU lacks %.2f GB in phase %s", missing_bytes / 1e9,
-                 phase);
+        snprintf(verdict->reason, size, "every GPU%s lacks %.2f GB in phase %s",
+                 pool_words(plan, pools, sizeof pools), missing_bytes / 1e9, phase);
         break;
     case SHORTAGE_HOST:
         snprintf(verdict->reason, size, "the host memory of every node lacks %.2f GB in phase %s",

@@ -11,6 +11,8 @@
  * in every micro-batch, all of them go at the pace of the largest one in each place.
  */
 
+#include "models/forecast/draw.h"
+#include "models/forecast/rewards.h"
 #include "models/forecast/runner.h"
 
 #include "models/generation/floor.h"
@@ -20,20 +22,24 @@
 #include "sim/recorder.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- tasks -------------------------------------------------------------------------------- */
 
-static const struct algorithm_step *current(const struct forecast_runner *runner) {
-    return &runner->plan->steps[runner->phase];
+static int lane_ranks(const struct forecast_lane *lane) {
+    return lane->runner->plan->pools[lane->pool].dp;
 }
 
-static struct sim_task_tag tag_of(const struct forecast_runner *runner, double bytes,
-                                  double flops) {
-    const struct algorithm_step *step = current(runner);
+static const struct algorithm_step *current(const struct forecast_lane *lane) {
+    return &lane->runner->plan->steps[lane->phase];
+}
+
+static struct sim_task_tag tag_of(const struct forecast_lane *lane, double bytes, double flops) {
+    const struct algorithm_step *step = current(lane);
     return (struct sim_task_tag){.activity = step->phase,
                                  .owner = step->role,
-                                 .step = (int32_t)runner->step,
+                                 .step = (int32_t)lane->flight->step,
                                  .bytes = bytes,
                                  .flops = flops};
 }
@@ -44,89 +50,91 @@ struct gpus {
 };
 
 /* A task of `seconds` on some GPUs after the last barrier. */
-static enum sim_status add_gpu_task(struct forecast_runner *runner, struct gpus gpus,
-                                    double seconds, double bytes, double flops, sim_task_id *task) {
+static enum sim_status add_gpu_task(struct forecast_lane *lane, struct gpus gpus, double seconds,
+                                    double bytes, double flops, sim_task_id *task) {
     struct sim_task_spec spec = {.duration_ns = sim_time_from_s(seconds),
                                  .recorded = true,
-                                 .tag = tag_of(runner, bytes, flops)};
-    enum sim_status status = sim_task_new(runner->sim, &spec, task);
+                                 .tag = tag_of(lane, bytes, flops)};
+    enum sim_status status = sim_task_new(lane->runner->sim, &spec, task);
     if (status == SIM_OK)
-        status = sim_task_after(runner->sim, *task, runner->barrier);
+        status = sim_task_after(lane->runner->sim, *task, lane->barrier);
     for (uint32_t i = 0; i < gpus.times && status == SIM_OK; i++)
-        status = sim_task_demand_range(runner->sim, *task,
-                                       runner->first_gpu + gpus.first + i * gpus.apart, gpus.count);
-    runner->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * gpus.count * gpus.times;
+        status = sim_task_demand_range(lane->runner->sim, *task,
+                                       lane->runner->first_gpu + gpus.first + i * gpus.apart,
+                                       gpus.count);
+    lane->phase_busy_gpu_s += sim_time_to_s(spec.duration_ns) * gpus.count * gpus.times;
     return status;
 }
 
 /* The barrier that the next tasks come after; the tasks that it waits for are added by the caller.
  */
-static enum sim_status new_barrier(struct forecast_runner *runner, sim_task_func *on_done,
+static enum sim_status new_barrier(struct forecast_lane *lane, sim_task_func *on_done,
                                    sim_task_id *barrier) {
-    struct sim_task_spec spec = {.on_done = on_done, .subject = runner};
-    return sim_task_new(runner->sim, &spec, barrier);
+    struct sim_task_spec spec = {.on_done = on_done, .subject = lane};
+    return sim_task_new(lane->runner->sim, &spec, barrier);
 }
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
-static bool segment_is_level(const struct forecast_runner *runner) {
-    const struct forecast_segment *segment = &runner->segment;
-    for (int rank = 1; rank < runner->plan->dp; rank++)
+static bool segment_is_level(const struct forecast_lane *lane) {
+    const struct forecast_segment *segment = &lane->segment;
+    for (int rank = 1; rank < lane_ranks(lane); rank++)
         if (segment->seconds[rank] != segment->seconds[0])
             return false;
     return true;
 }
 
 /* A rank's GPUs: neighbours in each stage of the pipeline, stages behind one another. */
-static struct gpus rank_gpus(const struct forecast_plan *plan, int rank) {
+static struct gpus rank_gpus(const struct forecast_plan *plan, const struct forecast_pool *pool,
+                             int rank) {
     uint32_t group = (uint32_t)(plan->scenario->training.tp * plan->scenario->training.cp);
-    return (struct gpus){.first = (uint32_t)rank * group,
+    return (struct gpus){.first = (uint32_t)pool->first_gpu + (uint32_t)rank * group,
                          .count = group,
-                         .apart = (uint32_t)plan->dp * group,
+                         .apart = (uint32_t)pool->dp * group,
                          .times = (uint32_t)plan->scenario->training.pp};
 }
 
 /* Turns the segment into tasks and a barrier. */
-static enum sim_status segment_flush(struct forecast_runner *runner, sim_task_func *on_done) {
-    struct forecast_segment *segment = &runner->segment;
+static enum sim_status segment_flush(struct forecast_lane *lane, sim_task_func *on_done) {
+    struct forecast_segment *segment = &lane->segment;
     sim_task_id barrier;
-    enum sim_status status = new_barrier(runner, on_done, &barrier);
-    for (int rank = 0; rank < runner->plan->dp && status == SIM_OK; rank++) {
+    enum sim_status status = new_barrier(lane, on_done, &barrier);
+    for (int rank = 0; rank < lane_ranks(lane) && status == SIM_OK; rank++) {
         sim_task_id task;
-        struct gpus gpus = rank_gpus(runner->plan, rank);
-        status = add_gpu_task(runner, gpus, segment->seconds[rank], segment->bytes[rank],
+        struct gpus gpus =
+            rank_gpus(lane->runner->plan, &lane->runner->plan->pools[lane->pool], rank);
+        status = add_gpu_task(lane, gpus, segment->seconds[rank], segment->bytes[rank],
                               segment->flops[rank] / (gpus.count * gpus.times), &task);
         if (status == SIM_OK)
-            status = sim_task_after(runner->sim, barrier, task);
+            status = sim_task_after(lane->runner->sim, barrier, task);
         if (status == SIM_OK)
-            sim_task_release(runner->sim, task);
+            sim_task_release(lane->runner->sim, task);
         segment->seconds[rank] = segment->flops[rank] = segment->bytes[rank] = 0.0;
     }
     if (status != SIM_OK)
         return status;
-    sim_task_release(runner->sim, barrier);
-    runner->barrier = barrier;
+    sim_task_release(lane->runner->sim, barrier);
+    lane->barrier = barrier;
     return SIM_OK;
 }
 
 /* The ranks meet here. */
-static enum sim_status segment_sync(struct forecast_runner *runner) {
-    return segment_is_level(runner) ? SIM_OK : segment_flush(runner, NULL);
+static enum sim_status segment_sync(struct forecast_lane *lane) {
+    return segment_is_level(lane) ? SIM_OK : segment_flush(lane, NULL);
 }
 
-static void segment_add(struct forecast_runner *runner, int rank,
-                        const struct training_cost *cost) {
-    runner->segment.seconds[rank] += cost->total_s;
-    runner->segment.flops[rank] += cost->flops;
-    runner->segment.bytes[rank] += cost->bytes;
-    runner->measures->flops += cost->flops;
-    runner->measures->zone_bytes +=
-        cost->zone_bytes * (double)(runner->plan->gpus / runner->plan->dp);
+static void segment_add(struct forecast_lane *lane, int rank, const struct training_cost *cost) {
+    lane->segment.seconds[rank] += cost->total_s;
+    lane->segment.flops[rank] += cost->flops;
+    lane->segment.bytes[rank] += cost->bytes;
+    lane->runner->measures->flops += cost->flops;
+    lane->runner->measures->zone_bytes +=
+        cost->zone_bytes * (double)(lane->runner->plan->pools[lane->pool].gpus / lane_ranks(lane));
 }
 
-static void segment_add_seconds(struct forecast_runner *runner, double seconds) {
-    for (int rank = 0; rank < runner->plan->dp; rank++)
-        runner->segment.seconds[rank] += seconds;
+static void segment_add_seconds(struct forecast_lane *lane, double seconds) {
+    for (int rank = 0; rank < lane_ranks(lane); rank++)
+        lane->segment.seconds[rank] += seconds;
 }
 
 /* ---- passes of the trainer ---------------------------------------------------------------- */
@@ -134,27 +142,27 @@ static void segment_add_seconds(struct forecast_runner *runner, double seconds) 
 enum pass { PASS_FORWARD, PASS_TRAIN, PASS_TRAIN_REDUCING };
 
 /* The cost of a micro-batch; the same one as last time is not worked out again. */
-static const struct training_cost *pass_cost(struct forecast_runner *runner, enum pass pass,
+static const struct training_cost *pass_cost(struct forecast_lane *lane, enum pass pass,
                                              const struct llm_batch *batch) {
-    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
-    uint32_t key = 1u + (uint32_t)current(runner)->role * 4u + (uint32_t)pass;
-    if (key == runner->last_key && memcmp(batch, &runner->last_batch, sizeof *batch) == 0)
-        return &runner->last_cost;
+    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
+    uint32_t key = 1u + (uint32_t)current(lane)->role * 4u + (uint32_t)pass;
+    if (key == lane->last_key && memcmp(batch, &lane->last_batch, sizeof *batch) == 0)
+        return &lane->last_cost;
     if (pass == PASS_FORWARD)
-        training_forward(passes, batch, &runner->last_cost);
+        training_forward(passes, batch, &lane->last_cost);
     else
-        training_forward_backward(passes, batch, pass == PASS_TRAIN_REDUCING, &runner->last_cost);
-    runner->last_key = key;
-    runner->last_batch = *batch;
-    return &runner->last_cost;
+        training_forward_backward(passes, batch, pass == PASS_TRAIN_REDUCING, &lane->last_cost);
+    lane->last_key = key;
+    lane->last_batch = *batch;
+    return &lane->last_cost;
 }
 
 /* Micro-batch k of every rank that has one. */
-static void add_microbatch(struct forecast_runner *runner, size_t k, bool training) {
-    const struct forecast_plan *plan = runner->plan;
-    const struct training_plan *passes = &plan->passes[current(runner)->role];
-    const struct forecast_split *split = &runner->split;
-    for (int rank = 0; rank < plan->dp; rank++) {
+static void add_microbatch(struct forecast_lane *lane, size_t k, bool training) {
+    const struct forecast_plan *plan = lane->runner->plan;
+    const struct training_plan *passes = &plan->passes[current(lane)->role];
+    const struct forecast_split *split = &lane->split;
+    for (int rank = 0; rank < lane_ranks(lane); rank++) {
         if (k >= split->counts[rank])
             continue;
         bool last = k + 1 == split->counts[rank];
@@ -162,10 +170,10 @@ static void add_microbatch(struct forecast_runner *runner, size_t k, bool traini
                          : training_reduces(passes, last) ? PASS_TRAIN_REDUCING
                                                           : PASS_TRAIN;
         const struct training_cost *cost =
-            pass_cost(runner, pass, &split->batches[(size_t)rank * split->stride + k]);
-        segment_add(runner, rank, cost);
+            pass_cost(lane, pass, &split->batches[(size_t)rank * split->stride + k]);
+        segment_add(lane, rank, cost);
         if (training)
-            runner->measures->training_flops += cost->flops;
+            lane->runner->measures->training_flops += cost->flops;
     }
 }
 
@@ -189,12 +197,12 @@ static double pass_flops(const struct training_plan *passes, const struct llm_ba
 }
 
 /* Of each place the largest micro-batch of all ranks. */
-static struct training_work slowest_work(struct forecast_runner *runner,
+static struct training_work slowest_work(struct forecast_lane *lane,
                                          const struct training_plan *passes) {
-    struct forecast_split *split = &runner->split;
+    struct forecast_split *split = &lane->split;
     for (size_t k = 0; k < split->most; k++) {
         double most = -1.0;
-        for (int rank = 0; rank < runner->plan->dp; rank++) {
+        for (int rank = 0; rank < lane_ranks(lane); rank++) {
             const struct llm_batch *batch = &split->batches[(size_t)rank * split->stride + k];
             double flops = k < split->counts[rank] ? pass_flops(passes, batch, false) : -1.0;
             if (flops <= most)
@@ -218,59 +226,59 @@ static enum sim_status play(const struct training_plan *passes, const struct tra
 }
 
 /* Seconds and bytes of `step`, FLOPs of the rank's own micro-batches. */
-static void add_rank(struct forecast_runner *runner, const struct training_plan *passes, int rank,
+static void add_rank(struct forecast_lane *lane, const struct training_plan *passes, int rank,
                      const struct training_step *step, bool training) {
-    const struct forecast_split *split = &runner->split;
+    const struct forecast_split *split = &lane->split;
     struct training_cost cost = {
         .total_s = step->total_s, .bytes = step->bytes, .zone_bytes = step->zone_bytes};
     for (size_t k = 0; k < split->counts[rank]; k++)
         cost.flops +=
             pass_flops(passes, &split->batches[(size_t)rank * split->stride + k], training);
-    segment_add(runner, rank, &cost);
+    segment_add(lane, rank, &cost);
     if (training)
-        runner->measures->training_flops += cost.flops;
+        lane->runner->measures->training_flops += cost.flops;
 }
 
 /* Every rank's micro-batches through its stages; equal ranks are played once. */
-static enum sim_status add_pipelines(struct forecast_runner *runner,
-                                     const struct training_plan *passes, bool training) {
-    const struct forecast_split *split = &runner->split;
+static enum sim_status add_pipelines(struct forecast_lane *lane, const struct training_plan *passes,
+                                     bool training) {
+    const struct forecast_split *split = &lane->split;
     bool together = meets_in_microbatch(passes, training);
     struct training_work before = {.count = 0};
     struct training_step step = {0};
     enum sim_status status = SIM_OK;
-    for (int rank = 0; rank < runner->plan->dp && status == SIM_OK; rank++) {
+    for (int rank = 0; rank < lane_ranks(lane) && status == SIM_OK; rank++) {
         struct training_work work = {split->batches + (size_t)rank * split->stride,
                                      split->counts[rank], false};
         if (together)
-            work = rank == 0 ? slowest_work(runner, passes) : before;
+            work = rank == 0 ? slowest_work(lane, passes) : before;
         if (work.count == 0)
             continue;
-        if (!runner_go_on(runner))
+        if (!runner_go_on(lane->runner))
             return SIM_OK;
         if (!same_work(&work, &before))
             status = play(passes, &work, training, &step);
         before = work;
-        add_rank(runner, passes, rank, &step, training);
+        add_rank(lane, passes, rank, &step, training);
     }
     return status;
 }
 
-static enum sim_status add_microbatches(struct forecast_runner *runner, size_t first, size_t count,
+static enum sim_status add_microbatches(struct forecast_lane *lane, size_t first, size_t count,
                                         bool training) {
-    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
+    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
     enum sim_status status = SIM_OK;
-    forecast_split_make(runner->plan, &runner->samples, first, count, &runner->split);
-    if (runner->cancelled)
+    forecast_split_make(lane->runner->plan, &lane->flight->samples, first, count, &lane->split);
+    if (lane->runner->cancelled)
         return SIM_OK;
     if (is_pipeline(passes, training))
-        return add_pipelines(runner, passes, training);
-    for (size_t k = 0; k < runner->split.most && status == SIM_OK; k++) {
-        if (!runner_go_on(runner))
+        return add_pipelines(lane, passes, training);
+    for (size_t k = 0; k < lane->split.most && status == SIM_OK; k++) {
+        if (!runner_go_on(lane->runner))
             return SIM_OK;
-        add_microbatch(runner, k, training);
+        add_microbatch(lane, k, training);
         if (meets_in_microbatch(passes, training))
-            status = segment_sync(runner);
+            status = segment_sync(lane);
     }
     return status;
 }
@@ -283,230 +291,381 @@ static double parameter_transfers_s(const struct training_plan *passes) {
     return training_parameter_transfer_s(passes) * (passes->trained ? 2.0 : 1.0);
 }
 
-static enum sim_status work_forward(struct forecast_runner *runner) {
-    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
-    segment_add_seconds(runner, parameter_transfers_s(passes));
-    enum sim_status status = add_microbatches(runner, 0, runner->samples.count, false);
-    return status == SIM_OK ? segment_flush(runner, runner->phase_done) : status;
+/* Passes over samples [first, first + count), as often as the step says. */
+static enum sim_status work_forward(struct forecast_lane *lane, size_t first, size_t count) {
+    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
+    segment_add_seconds(lane, parameter_transfers_s(passes));
+    enum sim_status status = SIM_OK;
+    int times = current(lane)->passes > 0 ? current(lane)->passes : 1;
+    for (int i = 0; i < times && status == SIM_OK; i++)
+        status = add_microbatches(lane, first, count, false);
+    return status == SIM_OK ? segment_flush(lane, lane->runner->phase_done) : status;
 }
 
-static enum sim_status add_minibatch(struct forecast_runner *runner, size_t first, size_t count) {
-    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
+static enum sim_status add_minibatch(struct forecast_lane *lane, size_t first, size_t count) {
+    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
     struct training_cost optimizer;
-    enum sim_status status = add_microbatches(runner, first, count, true);
+    enum sim_status status = add_microbatches(lane, first, count, true);
     if (status == SIM_OK)
-        status = segment_sync(runner);
+        status = segment_sync(lane);
     training_optimizer(passes, &optimizer);
-    for (int rank = 0; rank < runner->plan->dp; rank++)
-        segment_add(runner, rank, &optimizer);
-    if (current(runner)->role == ALGORITHM_ROLE_ACTOR)
-        runner->measures->optimizer_steps++;
+    for (int rank = 0; rank < lane_ranks(lane); rank++)
+        segment_add(lane, rank, &optimizer);
+    if (current(lane)->role == ALGORITHM_ROLE_ACTOR)
+        lane->runner->measures->optimizer_steps++;
     return status;
 }
 
-static enum sim_status work_update(struct forecast_runner *runner) {
-    const struct rlhfsim_scenario *scenario = runner->plan->scenario;
-    const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
-    size_t size = (size_t)scenario->algorithm.minibatch_samples, count = runner->samples.count;
+static enum sim_status work_update(struct forecast_lane *lane) {
+    const struct rlhfsim_scenario *scenario = lane->runner->plan->scenario;
+    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
+    size_t size = (size_t)scenario->algorithm.minibatch_samples,
+           count = lane->flight->samples.count;
     enum sim_status status = SIM_OK;
-    segment_add_seconds(runner, parameter_transfers_s(passes));
+    segment_add_seconds(lane, parameter_transfers_s(passes));
     for (int64_t epoch = 0; epoch < scenario->algorithm.epochs; epoch++)
-        for (size_t first = 0; first < count && status == SIM_OK && !runner->cancelled;
+        for (size_t first = 0; first < count && status == SIM_OK && !lane->runner->cancelled;
              first += size)
-            status = add_minibatch(runner, first, first + size < count ? size : count - first);
-    return status == SIM_OK ? segment_flush(runner, runner->phase_done) : status;
+            status = add_minibatch(lane, first, first + size < count ? size : count - first);
+    return status == SIM_OK ? segment_flush(lane, lane->runner->phase_done) : status;
 }
 
 /* ---- rewards by a rule -------------------------------------------------------------------- */
 
 /* The samples are dealt out to the CPU workers of all nodes, each taking its share in turn. */
-static enum sim_status work_rule(struct forecast_runner *runner) {
-    const struct rlhfsim_scenario *scenario = runner->plan->scenario;
+static enum sim_status work_rule(struct forecast_lane *lane) {
+    const struct rlhfsim_scenario *scenario = lane->runner->plan->scenario;
     size_t workers = (size_t)(scenario->reward.workers * scenario->cluster.nodes);
-    size_t samples = runner->samples.count;
+    size_t samples = lane->flight->samples.sequences - lane->flight->samples.fresh;
     sim_task_id barrier;
-    enum sim_status status = new_barrier(runner, runner->phase_done, &barrier);
+    enum sim_status status = new_barrier(lane, lane->runner->phase_done, &barrier);
     for (size_t w = 0; w < workers && w < samples && status == SIM_OK; w++) {
         size_t share = samples / workers + (w < samples % workers);
         struct sim_task_spec spec = {.duration_ns =
                                          sim_time_from_s((double)share * scenario->reward.sample_s),
                                      .recorded = true,
-                                     .tag = tag_of(runner, 0.0, 0.0)};
+                                     .tag = tag_of(lane, 0.0, 0.0)};
         sim_task_id task;
-        status = sim_task_new(runner->sim, &spec, &task);
+        status = sim_task_new(lane->runner->sim, &spec, &task);
         if (status == SIM_OK)
             status = sim_task_demand(
-                runner->sim, task,
-                runner->first_cpu + (uint32_t)(w % (size_t)scenario->cluster.nodes), 1);
+                lane->runner->sim, task,
+                lane->runner->first_cpu + (uint32_t)(w % (size_t)scenario->cluster.nodes), 1);
         if (status == SIM_OK)
-            status = sim_task_after(runner->sim, barrier, task);
+            status = sim_task_after(lane->runner->sim, barrier, task);
         if (status == SIM_OK)
-            sim_task_release(runner->sim, task);
+            sim_task_release(lane->runner->sim, task);
     }
     if (status == SIM_OK)
-        sim_task_release(runner->sim, barrier);
+        sim_task_release(lane->runner->sim, barrier);
     return status;
 }
 
-static enum sim_status work_score(struct forecast_runner *runner) {
-    return runner->plan->present[ALGORITHM_ROLE_REWARD] ? work_forward(runner) : work_rule(runner);
+bool runner_checks_each(const struct rlhfsim_scenario *scenario) {
+    return scenario->reward.sample_p99_s > 0.0 || scenario->reward.timeout_s > 0.0 ||
+           scenario->reward.calls_per_s > 0.0 || scenario->reward.during_rollout;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The fresh samples, from now on or from the ends of their rollout: until the last one is done. */
+static double checks_left_s(struct forecast_lane *lane, size_t samples) {
+    struct forecast_runner *runner = lane->runner;
+    const struct rlhfsim_scenario *scenario = runner->plan->scenario;
+    struct forecast_checks *checks = &runner->checks;
+    struct forecast_checker checker = {
+        .sample_s = scenario->reward.sample_s,
+        .sample_p99_s = scenario->reward.sample_p99_s,
+        .timeout_s = scenario->reward.timeout_s,
+        .calls_per_s = scenario->reward.calls_per_s,
+        .workers = (size_t)(scenario->reward.workers * scenario->cluster.nodes)};
+    struct forecast_draw draw;
+    double now_s = sim_time_to_s(sim_now(runner->sim));
+    forecast_draw_start(runner->plan, runner->options->replicate, lane->flight->step, &draw);
+    for (size_t i = 0; i < samples; i++) {
+        checks->arrivals[i] = scenario->reward.during_rollout ? lane->flight->ends_s[i] : now_s;
+        checks->lengths[i] = forecast_check_s(
+            &checker, forecast_draw_reward(&draw, lane->flight->samples.fresh + i));
+    }
+    qsort(checks->arrivals, samples, sizeof *checks->arrivals, ascending);
+    double last_s =
+        forecast_checked_at(&checker, checks->arrivals, checks->lengths, samples, checks->free_at);
+    return fmax(0.0, last_s - now_s);
+}
+
+/* Rewards one by one; the timeline has what is left of them after the rollout, on the first node's
+ * CPUs. */
+static enum sim_status work_checks(struct forecast_lane *lane) {
+    size_t samples = lane->flight->samples.sequences - lane->flight->samples.fresh;
+    struct sim_task_spec spec = {.duration_ns = sim_time_from_s(checks_left_s(lane, samples)),
+                                 .recorded = true,
+                                 .tag = tag_of(lane, 0.0, 0.0),
+                                 .on_done = lane->runner->phase_done,
+                                 .subject = lane};
+    sim_task_id task;
+    enum sim_status status = sim_task_new(lane->runner->sim, &spec, &task);
+    if (status == SIM_OK)
+        status = sim_task_demand(lane->runner->sim, task, lane->runner->first_cpu, 1);
+    if (status == SIM_OK)
+        sim_task_release(lane->runner->sim, task);
+    return status;
+}
+
+static enum sim_status work_score(struct forecast_lane *lane) {
+    const struct forecast_samples *samples = &lane->flight->samples;
+    return lane->runner->plan->present[ALGORITHM_ROLE_REWARD]
+               ? work_forward(lane, samples->fresh, samples->sequences - samples->fresh)
+           : runner_checks_each(lane->runner->plan->scenario) ? work_checks(lane)
+                                                              : work_rule(lane);
 }
 
 /* ---- the engine --------------------------------------------------------------------------- */
 
-static void record_rollout(struct forecast_runner *runner, int replica,
+static void record_rollout(struct forecast_lane *lane, int replica,
                            const struct generation_outcome *outcome) {
-    uint32_t gpus = (uint32_t)generation_plan_gpus(&runner->plan->generation);
+    uint32_t gpus = (uint32_t)generation_plan_gpus(&lane->runner->plan->generation);
+    uint32_t first = (uint32_t)lane->runner->plan->pools[lane->runner->plan->engine_pool].first_gpu;
+    first += lane->runner->first_gpu + (uint32_t)replica * gpus;
     for (uint32_t gpu = 0; gpu < gpus; gpu++) {
-        struct sim_span span = {.start = runner->phase_start,
-                                .end = sim_now(runner->sim),
-                                .resource = runner->first_gpu + (uint32_t)replica * gpus + gpu,
-                                .tag = tag_of(runner, outcome->bytes, outcome->flops / gpus)};
-        sim_recorder_span(runner->sim, &span);
+        struct sim_span span = {.start = lane->phase_start,
+                                .end = sim_now(lane->runner->sim),
+                                .resource = first + gpu,
+                                .tag = tag_of(lane, outcome->bytes, outcome->flops / gpus)};
+        sim_recorder_span(lane->runner->sim, &span);
     }
-    runner->phase_busy_gpu_s += sim_time_to_s(sim_now(runner->sim) - runner->phase_start) * gpus;
-    runner->measures->flops += outcome->flops;
-    runner->measures->preemptions += outcome->preemptions;
+    lane->phase_busy_gpu_s += sim_time_to_s(sim_now(lane->runner->sim) - lane->phase_start) * gpus;
+    lane->runner->measures->flops += outcome->flops;
+    lane->runner->measures->preemptions += outcome->preemptions;
+}
+
+/* The prompts that a rollout answers, and how often each. */
+struct rollout {
+    size_t first; /* sequence */
+    size_t prompts, copies;
+};
+
+/* The fresh sequences, or the greedy ones behind them. */
+static struct rollout rollout_of(const struct forecast_lane *lane) {
+    const struct forecast_samples *samples = &lane->flight->samples;
+    size_t copies = (size_t)lane->runner->plan->scenario->algorithm.samples_per_prompt;
+    if (current(lane)->work == ALGORITHM_WORK_GREEDY)
+        return (struct rollout){samples->count, samples->prompts, 1};
+    return (struct rollout){samples->fresh, samples->prompts, copies};
+}
+
+/* When the answers of a replica's batch ended. */
+static void note_ends(struct forecast_lane *lane, int replica) {
+    struct forecast_flight *flight = lane->flight;
+    size_t copies = rollout_of(lane).copies, count = lane->runner->shares[replica] * copies;
+    double start_s = sim_time_to_s(lane->phase_start);
+    for (size_t i = 0; i < count; i++)
+        flight->ends_s[flight->end_count++] =
+            start_s + generation_replica_finish_s(lane->runner->replicas[replica], i);
 }
 
 static void replica_done(struct sim *sim, void *subject, uint64_t replica,
                          const struct generation_outcome *outcome) {
-    struct forecast_runner *runner = subject;
-    record_rollout(runner, (int)replica, outcome);
-    if (--runner->replicas_running == 0)
-        runner->phase_done(sim, runner, 0);
+    struct forecast_lane *lane = subject;
+    record_rollout(lane, (int)replica, outcome);
+    if (lane->runner->plan->scenario->reward.during_rollout &&
+        current(lane)->work != ALGORITHM_WORK_VALIDATE)
+        note_ends(lane, (int)replica);
+    if (--lane->runner->replicas_running == 0)
+        lane->runner->phase_done(sim, lane, 0);
 }
 
-static void make_requests(struct forecast_runner *runner) {
-    const struct forecast_samples *samples = &runner->samples;
-    uint32_t copies = (uint32_t)runner->plan->scenario->algorithm.samples_per_prompt;
-    const struct generation_request *longest = runner->requests;
-    for (size_t i = 0; i < samples->sequences; i++) {
-        runner->requests[i] = (struct generation_request){
-            .prompt_tokens = samples->prompt_tokens[i],
-            .response_tokens = samples->response_tokens[i],
-            .group = (uint32_t)i / copies,
+static void make_requests(struct forecast_lane *lane, struct rollout rollout) {
+    const struct forecast_samples *samples = &lane->flight->samples;
+    struct generation_request *requests = lane->runner->requests;
+    const struct generation_request *longest = requests;
+    for (size_t i = 0; i < rollout.prompts * rollout.copies; i++) {
+        requests[i] = (struct generation_request){
+            .prompt_tokens = samples->prompt_tokens[rollout.first + i],
+            .response_tokens = samples->response_tokens[rollout.first + i],
+            .group = (uint32_t)(i / rollout.copies),
         };
-        if (runner->requests[i].response_tokens > longest->response_tokens)
-            longest = &runner->requests[i];
+        if (requests[i].response_tokens > longest->response_tokens)
+            longest = &requests[i];
     }
-    runner->measures->tail_floor_s += generation_alone_s(&runner->plan->generation, longest);
+    lane->runner->measures->tail_floor_s +=
+        generation_alone_s(&lane->runner->plan->generation, longest);
 }
 
 /* Requests of one replica lie side by side: a prompt moves with its samples. */
-static void move_prompt(struct forecast_runner *runner, size_t prompt, size_t place) {
-    const struct forecast_samples *samples = &runner->samples;
-    size_t copies = (size_t)runner->plan->scenario->algorithm.samples_per_prompt;
-    for (size_t k = 0; k < copies; k++)
-        runner->requests[place * copies + k] = (struct generation_request){
-            .prompt_tokens = samples->prompt_tokens[prompt * copies + k],
-            .response_tokens = samples->response_tokens[prompt * copies + k],
+static void move_prompt(struct forecast_lane *lane, struct rollout rollout, size_t prompt,
+                        size_t place) {
+    const struct forecast_samples *samples = &lane->flight->samples;
+    for (size_t k = 0; k < rollout.copies; k++) {
+        size_t sequence = rollout.first + prompt * rollout.copies + k;
+        lane->runner->requests[place * rollout.copies + k] = (struct generation_request){
+            .prompt_tokens = samples->prompt_tokens[sequence],
+            .response_tokens = samples->response_tokens[sequence],
             .group = (uint32_t)prompt,
         };
+    }
 }
 
 /* Equal numbers of prompts, the first replicas taking one more where they do not divide. */
-static void deal_out(struct forecast_runner *runner) {
-    size_t prompts = runner->samples.prompts, replicas = (size_t)runner->plan->replicas;
+static void deal_out(struct forecast_runner *runner, size_t prompts) {
+    size_t replicas = (size_t)runner->plan->replicas;
     for (size_t r = 0; r < replicas; r++)
         runner->shares[r] = prompts / replicas + (r < prompts % replicas);
 }
 
 /* Every prompt in turn to the replica with the fewest prompt tokens so far, the first of several;
  * how long its answers get nobody knows. */
-static void route(struct forecast_runner *runner) {
-    size_t prompts = runner->samples.prompts;
-    size_t copies = (size_t)runner->plan->scenario->algorithm.samples_per_prompt;
+static void route(struct forecast_lane *lane, struct rollout rollout) {
+    struct forecast_runner *runner = lane->runner;
+    const uint32_t *tokens = lane->flight->samples.prompt_tokens + rollout.first;
     size_t replicas = (size_t)runner->plan->replicas;
     memset(runner->shares, 0, replicas * sizeof *runner->shares);
     memset(runner->loads, 0, replicas * sizeof *runner->loads);
-    for (size_t p = 0; p < prompts; p++) {
+    for (size_t p = 0; p < rollout.prompts; p++) {
         size_t least = 0;
         for (size_t r = 1; r < replicas; r++)
             if (runner->loads[r] < runner->loads[least])
                 least = r;
-        runner->loads[least] += runner->samples.prompt_tokens[p * copies];
+        runner->loads[least] += tokens[p * rollout.copies];
         runner->routes[p] = (uint32_t)least;
         runner->shares[least]++;
     }
 }
 
 /* Sorts the prompts by their replica, those of one in their order. */
-static void balance_load(struct forecast_runner *runner) {
-    size_t prompts = runner->samples.prompts;
+static void balance_load(struct forecast_lane *lane, struct rollout rollout) {
+    struct forecast_runner *runner = lane->runner;
     uint64_t next = 0;
-    route(runner);
+    route(lane, rollout);
     for (int r = 0; r < runner->plan->replicas; r++) {
         runner->loads[r] = next; /* from here on: where its next prompt goes */
         next += runner->shares[r];
     }
-    for (size_t p = 0; p < prompts; p++)
-        move_prompt(runner, p, (size_t)runner->loads[runner->routes[p]]++);
+    for (size_t p = 0; p < rollout.prompts; p++)
+        move_prompt(lane, rollout, p, (size_t)runner->loads[runner->routes[p]]++);
 }
 
-/* All samples of a prompt go to one replica; a replica without prompts is idle. */
-static enum sim_status work_generate(struct forecast_runner *runner) {
-    const struct forecast_plan *plan = runner->plan;
-    size_t copies = (size_t)plan->scenario->algorithm.samples_per_prompt, next = 0;
+/* Starts the replicas on the requests, of which each has its share. */
+static enum sim_status start_replicas(struct forecast_lane *lane, size_t copies) {
+    struct forecast_runner *runner = lane->runner;
+    size_t next = 0;
     enum sim_status status = SIM_OK;
-    make_requests(runner);
-    if (plan->scenario->rollout.routing == SCENARIO_ROUTING_LEAST_LOADED)
-        balance_load(runner);
-    else
-        deal_out(runner);
     runner->replicas_running = 0;
-    for (int r = 0; r < plan->replicas; r++)
+    for (int r = 0; r < runner->plan->replicas; r++)
         runner->replicas_running += runner->shares[r] > 0;
-    for (int r = 0; r < plan->replicas && status == SIM_OK; r++) {
+    for (int r = 0; r < runner->plan->replicas && status == SIM_OK; r++) {
         size_t share = runner->shares[r];
         if (share > 0)
             status = generation_replica_start(runner->replicas[r], runner->requests + next * copies,
-                                              share * copies, replica_done, runner, (uint64_t)r);
+                                              share * copies, replica_done, lane, (uint64_t)r);
         next += share;
     }
     return status;
 }
 
+/* Numbers of validation prompts in a step and in the data set, where no other prompt has one. */
+#define VALIDATION_PROMPT 0x80000000u
+#define VALIDATION_PLACE ((uint64_t)1 << 48)
+
+/* The validation set, answered with lengths of the same laws. */
+static enum sim_status work_validate(struct forecast_lane *lane) {
+    struct forecast_runner *runner = lane->runner;
+    size_t prompts = (size_t)runner->plan->scenario->validation.prompts, next = 0;
+    size_t copies = (size_t)runner->plan->scenario->validation.samples_per_prompt;
+    struct forecast_draw draw;
+    forecast_draw_start(runner->plan, runner->options->replicate, lane->flight->step, &draw);
+    for (size_t p = 0; p < prompts; p++) {
+        struct forecast_group group;
+        forecast_draw_group(&draw, VALIDATION_PLACE + p, VALIDATION_PROMPT + p, copies, &group);
+        for (size_t copy = 0; copy < copies; copy++) {
+            bool cut;
+            runner->requests[next++] = (struct generation_request){
+                .prompt_tokens = group.prompt_tokens,
+                .response_tokens = forecast_draw_response(&draw, &group, copy, &cut),
+                .group = (uint32_t)p};
+        }
+    }
+    deal_out(runner, prompts);
+    return start_replicas(lane, copies);
+}
+
+/* All samples of a prompt go to one replica; a replica without prompts is idle. */
+static enum sim_status work_generate(struct forecast_lane *lane) {
+    struct forecast_runner *runner = lane->runner;
+    struct rollout rollout = rollout_of(lane);
+    if (current(lane)->work == ALGORITHM_WORK_GENERATE)
+        lane->flight->end_count = 0;
+    make_requests(lane, rollout);
+    if (runner->plan->scenario->rollout.routing == SCENARIO_ROUTING_LEAST_LOADED)
+        balance_load(lane, rollout);
+    else
+        deal_out(runner, rollout.prompts);
+    return start_replicas(lane, rollout.copies);
+}
+
 /* ---- what all GPUs do together ------------------------------------------------------------ */
 
-static enum sim_status work_everywhere(struct forecast_runner *runner, double seconds,
-                                       double bytes) {
+/* One task on all GPUs of the lane's pools. */
+static enum sim_status new_pool_task(struct forecast_lane *lane, double seconds, double bytes,
+                                     sim_task_id *task) {
+    const struct forecast_plan *plan = lane->runner->plan;
+    struct sim_task_spec spec = {
+        .duration_ns = sim_time_from_s(seconds), .recorded = true, .tag = tag_of(lane, bytes, 0.0)};
+    enum sim_status status = sim_task_new(lane->runner->sim, &spec, task);
+    if (status == SIM_OK)
+        status = sim_task_after(lane->runner->sim, *task, lane->barrier);
+    for (size_t i = 0; i < plan->pool_count && status == SIM_OK; i++)
+        if (lane->pools >> i & 1u)
+            status =
+                sim_task_demand_range(lane->runner->sim, *task,
+                                      lane->runner->first_gpu + (uint32_t)plan->pools[i].first_gpu,
+                                      (uint32_t)plan->pools[i].gpus);
+    lane->phase_busy_gpu_s +=
+        sim_time_to_s(spec.duration_ns) * forecast_pool_gpus(plan, lane->pools);
+    return status;
+}
+
+static enum sim_status work_everywhere(struct forecast_lane *lane, double seconds, double bytes) {
     sim_task_id task, barrier;
-    enum sim_status status = new_barrier(runner, runner->phase_done, &barrier);
-    struct gpus all = {.count = (uint32_t)runner->plan->gpus, .times = 1};
+    enum sim_status status = new_barrier(lane, lane->runner->phase_done, &barrier);
     if (status == SIM_OK)
-        status = add_gpu_task(runner, all, seconds, bytes, 0.0, &task);
+        status = new_pool_task(lane, seconds, bytes, &task);
     if (status == SIM_OK)
-        status = sim_task_after(runner->sim, barrier, task);
+        status = sim_task_after(lane->runner->sim, barrier, task);
     if (status != SIM_OK)
         return status;
-    sim_task_release(runner->sim, task);
-    sim_task_release(runner->sim, barrier);
+    sim_task_release(lane->runner->sim, task);
+    sim_task_release(lane->runner->sim, barrier);
     return SIM_OK;
 }
 
-enum sim_status runner_work_start(struct forecast_runner *runner) {
-    const struct forecast_plan *plan = runner->plan;
-    if (runner->loading)
-        return runner_work_load(runner);
-    if (runner->phase == plan->step_count)
-        return runner_work_checkpoint(runner);
-    switch (current(runner)->work) {
+enum sim_status runner_work_start(struct forecast_lane *lane) {
+    const struct forecast_plan *plan = lane->runner->plan;
+    if (lane->runner->loading)
+        return runner_work_load(lane);
+    if (lane->phase == plan->step_count)
+        return runner_work_checkpoint(lane);
+    switch (current(lane)->work) {
     case ALGORITHM_WORK_GENERATE:
-        return work_generate(runner);
+    case ALGORITHM_WORK_GREEDY:
+        return work_generate(lane);
+    case ALGORITHM_WORK_VALIDATE:
+        return work_validate(lane);
     case ALGORITHM_WORK_SLEEP:
-        return work_everywhere(runner, plan->sleep_s, 0.0);
+        return work_everywhere(lane, plan->sleep_s, 0.0);
     case ALGORITHM_WORK_WAKE:
-        return work_everywhere(runner, plan->wake_s, 0.0);
+        return work_everywhere(lane, plan->wake_s, 0.0);
     case ALGORITHM_WORK_SCORE:
-        return work_score(runner);
+        return work_score(lane);
     case ALGORITHM_WORK_FORWARD:
-        return work_forward(runner);
+        return work_forward(lane, 0, lane->flight->samples.count);
     case ALGORITHM_WORK_UPDATE:
-        return work_update(runner);
+        return work_update(lane);
     case ALGORITHM_WORK_SYNC:
-        runner->measures->zone_bytes += plan->sync_zone_bytes;
-        return work_everywhere(runner, plan->sync_s, plan->sync_bytes);
+        lane->runner->measures->zone_bytes += plan->sync_zone_bytes;
+        return work_everywhere(lane, plan->sync_s, plan->sync_bytes);
     }
     CONTRACT(false, "a kind of work without a case");
     return SIM_OK;

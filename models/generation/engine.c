@@ -159,6 +159,11 @@ void generation_replica_stop(struct generation_replica *replica) {
                    sim_time_sum(replica->start, sim_time_from_s(end_s)));
 }
 
+bool generation_replica_has_ended(const struct generation_replica *replica, size_t request) {
+    CONTRACT(request < replica->batch.count, "no such request");
+    return generation_batch_has_ended(&replica->batch, (uint32_t)request);
+}
+
 uint32_t generation_replica_generated(const struct generation_replica *replica, size_t request) {
     CONTRACT(!replica->busy && request < replica->batch.count, "no such request, or not yet done");
     return generation_batch_generated(&replica->batch, (uint32_t)request);

@@ -56,6 +56,10 @@ void generation_replica_listen(struct generation_replica *replica, generation_pr
 void generation_replica_stop(struct generation_replica *replica);
 bool generation_replica_is_busy(const struct generation_replica *replica);
 
+/* Whether a request of the batch under way, or of the last one, has ended: for those that listen.
+ */
+bool generation_replica_has_ended(const struct generation_replica *replica, size_t request);
+
 /* Tokens that a request has beyond its prompt, observations included; valid when done, until the
  * next start. */
 uint32_t generation_replica_generated(const struct generation_replica *replica, size_t request);

@@ -52,6 +52,8 @@ struct results_figure results_figure_exact(double value) {
 #define ITEMS_PATH "cost.items_usd"
 #define PROVENANCE_PATH "provenance"
 #define CRITICAL_PATH "critical_path"
+#define STALE_PATH "staleness.distribution"
+#define POOLS_PATH "pools"
 
 static void join_path(char path[RESULTS_PATH_SIZE], const char *list, const char *name) {
     int length = snprintf(path, RESULTS_PATH_SIZE, "%s.%s", list, name);
@@ -180,6 +182,69 @@ static void critical_path_value(const struct rlhfsim_summary *summary, size_t in
 static const struct list_type critical_path_list = {true, critical_path_count, critical_path_path,
                                                     critical_path_value};
 
+/* Two leaves a member: versions and share. */
+static size_t stale_count(const struct rlhfsim_summary *summary) {
+    return 2 * summary->staleness.share_count;
+}
+
+#define STALE_PATHS(i) STALE_PATH "." #i ".versions", STALE_PATH "." #i ".share"
+
+static const char *stale_path(const struct rlhfsim_summary *summary, size_t index) {
+    static const char *const paths[] = {
+        STALE_PATHS(0),  STALE_PATHS(1),  STALE_PATHS(2),  STALE_PATHS(3),  STALE_PATHS(4),
+        STALE_PATHS(5),  STALE_PATHS(6),  STALE_PATHS(7),  STALE_PATHS(8),  STALE_PATHS(9),
+        STALE_PATHS(10), STALE_PATHS(11), STALE_PATHS(12), STALE_PATHS(13), STALE_PATHS(14),
+        STALE_PATHS(15), STALE_PATHS(16),
+    };
+    _Static_assert(sizeof paths / sizeof paths[0] == 2 * RESULTS_STALENESS_LIMIT,
+                   "every share has its paths");
+    (void)summary;
+    return paths[index];
+}
+
+static void stale_value(const struct rlhfsim_summary *summary, size_t index,
+                        struct rlhfsim_value *value) {
+    const struct results_stale_share *member = &summary->staleness.shares[index / 2];
+    if (index % 2 == 0)
+        count_value(member->versions, value);
+    else
+        figure_value(&member->share, "1", value);
+}
+
+static const struct list_type stale_list = {true, stale_count, stale_path, stale_value};
+
+/* Four leaves a member. */
+static size_t pool_count(const struct rlhfsim_summary *summary) {
+    return 4 * summary->pool_count;
+}
+
+#define POOL_PATHS(i)                                                                         \
+    POOLS_PATH "." #i ".name", POOLS_PATH "." #i ".gpus", POOLS_PATH "." #i ".idle_fraction", \
+        POOLS_PATH "." #i ".peak_bytes"
+
+static const char *pool_path(const struct rlhfsim_summary *summary, size_t index) {
+    static const char *const paths[] = {POOL_PATHS(0), POOL_PATHS(1), POOL_PATHS(2), POOL_PATHS(3)};
+    _Static_assert(sizeof paths / sizeof paths[0] == 4 * RESULTS_POOL_LIMIT,
+                   "every pool has its paths");
+    (void)summary;
+    return paths[index];
+}
+
+static void pool_value(const struct rlhfsim_summary *summary, size_t index,
+                       struct rlhfsim_value *value) {
+    const struct results_pool *pool = &summary->pools[index / 4];
+    if (index % 4 == 0)
+        text_value(pool->name, value);
+    else if (index % 4 == 1)
+        count_value(pool->gpus, value);
+    else if (index % 4 == 2)
+        figure_value(&pool->idle_fraction, "1", value);
+    else
+        figure_value(&pool->peak_bytes, "bytes", value);
+}
+
+static const struct list_type pool_list = {true, pool_count, pool_path, pool_value};
+
 /* ---- the table -------------------------------------------------------------------------------*/
 
 enum row_kind { ROW_FIGURE, ROW_COUNT, ROW_TEXT, ROW_MEMORY_FLAG, ROW_MEMORY_NUMBER, ROW_LIST };
@@ -222,7 +287,11 @@ static const struct row rows[] = {
     FIGURE(rollout.max_response_tokens, "tokens"),
     FIGURE(rollout.useless_tokens, "tokens"),
     FIGURE(rollout.tail_floor_s, "s"),
+    FIGURE(rollout.rounds, "1"),
+    FIGURE(rollout.wasted_share, "1"),
+    FIGURE(rollout.exhausted_share, "1"),
     FIGURE(staleness.mean_versions, "versions"),
+    LIST(STALE_PATH, stale_list),
     FIELD("memory.fits", ROW_MEMORY_FLAG, NULL, memory.fits),
     FIGURE(memory.peak_bytes, "bytes"),
     FIELD("memory.capacity_bytes", ROW_MEMORY_NUMBER, "bytes", memory.capacity_bytes),
@@ -236,10 +305,16 @@ static const struct row rows[] = {
     FIGURE(cost.formula_usd, "USD"),
     FIGURE(gpu_hours, "h"),
     FIGURE(idle_fraction, "1"),
+    LIST(POOLS_PATH, pool_list),
     FIGURE(compute.total_flops, "FLOP"),
     FIGURE(compute.pretraining_fraction, "1"),
     TEXT(limit.resource),
     FIGURE(limit.gain_fraction, "1"),
+    FIGURE(scaling.faster_fraction, "1"),
+    FIGURE(scaling.dearer_fraction, "1"),
+    TEXT(scaling.phase),
+    FIGURE(scaling.phase_share, "1"),
+    FIGURE(scaling.phase_shorter_fraction, "1"),
     LIST(CRITICAL_PATH, critical_path_list),
     COUNT(events),
     LIST(PROVENANCE_PATH, provenance_list),

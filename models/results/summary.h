@@ -35,6 +35,23 @@ struct results_path_share {
     struct results_figure share;
 };
 
+/* Samples that were trained with an actor `versions` newer than the weights that they began with.
+ */
+struct results_stale_share {
+    int64_t versions;
+    struct results_figure share; /* of all samples */
+};
+
+/* GPUs with work of their own in a split. */
+struct results_pool {
+    const char *name; /* "train", ...; static */
+    int64_t gpus;
+    struct results_figure idle_fraction; /* of their time */
+    struct results_figure peak_bytes;    /* of its fullest GPU */
+};
+
+#define RESULTS_STALENESS_LIMIT 17
+#define RESULTS_POOL_LIMIT 4
 #define RESULTS_PROVENANCE_LIMIT 16
 #define RESULTS_PATH_SIZE 96
 
@@ -55,9 +72,14 @@ struct rlhfsim_summary {
         struct results_figure p50_response_tokens, p90_response_tokens, max_response_tokens;
         struct results_figure useless_tokens; /* of a response, after the useful answer */
         struct results_figure tail_floor_s;   /* the longest sequence of a step, alone */
+        /* Rollouts a step; share of the responses that no step trains on; share of the steps whose
+         * rounds ended before there were enough prompts. */
+        struct results_figure rounds, wasted_share, exhausted_share;
     } rollout;
     struct {
         struct results_figure mean_versions;
+        size_t share_count;
+        struct results_stale_share shares[RESULTS_STALENESS_LIMIT];
     } staleness;
     struct {
         bool known;
@@ -77,6 +99,8 @@ struct rlhfsim_summary {
         char item_paths[COST_ITEMS][RESULTS_PATH_SIZE]; /* "cost.items_usd.NAME" */
     } cost;
     struct results_figure gpu_hours, idle_fraction;
+    size_t pool_count; /* 0: colocated */
+    struct results_pool pools[RESULTS_POOL_LIMIT];
     struct {
         struct results_figure total_flops;          /* model FLOPs of the whole run */
         struct results_figure pretraining_fraction; /* of what the actor's pre-training took */
@@ -85,6 +109,11 @@ struct rlhfsim_summary {
         char resource[48]; /* empty: unknown */
         struct results_figure gain_fraction;
     } limit;
+    struct { /* twice the GPUs */
+        struct results_figure faster_fraction, dearer_fraction;
+        char phase[32]; /* that takes most of the time then; empty: unknown */
+        struct results_figure phase_share, phase_shorter_fraction;
+    } scaling;
     size_t critical_path_count;
     struct results_path_share critical_path[ALGORITHM_PHASE_COUNT];
     int64_t events;          /* below 0: unknown */

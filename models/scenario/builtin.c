@@ -55,7 +55,11 @@ static void list_phases(const struct algorithm_type *type, char *buffer, size_t 
                        type->steps[i].condition == ALGORITHM_IF_KL ? " (with a KL term)"
                        : type->steps[i].condition == ALGORITHM_IF_REFERENCE_EVERY_STEP
                            ? " (unless precomputed)"
-                           : "");
+                       : type->steps[i].condition == ALGORITHM_IF_OLD_LOGPROBS ? " (unless skipped)"
+                       : type->steps[i].condition == ALGORITHM_IF_LATER_ROUND
+                           ? " (of a later round)"
+                       : type->steps[i].work == ALGORITHM_WORK_GREEDY ? " (greedy)"
+                                                                      : "");
         join(buffer, size, text);
     }
 }
@@ -116,11 +120,16 @@ static bool fill_topology(struct base_arena *arena, size_t index, struct builtin
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 static bool fill_key(struct base_arena *arena, size_t index, struct builtin_row *row) {
-    static const char *const uses[] = {[SCENARIO_USE_ALWAYS] = "all algorithms",
-                                       [SCENARIO_USE_ROLLOUT] = "algorithms that generate",
-                                       [SCENARIO_USE_OFFLINE] = "algorithms that learn from pairs",
-                                       [SCENARIO_USE_RULE_REWARD] =
-                                           "algorithms with rewards, without a reward model"};
+    static const char *const uses[] = {
+        [SCENARIO_USE_ALWAYS] = "all algorithms",
+        [SCENARIO_USE_ROLLOUT] = "algorithms that generate",
+        [SCENARIO_USE_OFFLINE] = "algorithms that learn from pairs",
+        [SCENARIO_USE_RULE_REWARD] = "algorithms with rewards, without a reward model",
+        [SCENARIO_USE_PRECOMPUTED] = "algorithms that compare pairs with a reference",
+        [SCENARIO_USE_OLD_LOGPROBS] = "algorithms that compare with the log-probs before",
+        [SCENARIO_USE_CRITIC] = "algorithms with a critic",
+        [SCENARIO_USE_BEST] = "algorithms that keep some answers",
+        [SCENARIO_USE_MIXED] = "algorithms with rounds of rollouts"};
     const struct scenario_schema_entry *entry = scenario_schema_at(index);
     char expected[TEXT_BYTES] = "";
     if (entry == NULL)

@@ -34,6 +34,7 @@ struct catalog_framework {
     char weight_sync_name[64];       /* of a mechanism, or of a row of weight_sync.csv */
     const struct network_weight_sync_type *weight_sync; /* colocated */
     struct network_weight_sync_cost weight_sync_cost;
+    char split_weight_sync[64];    /* of a row of weight_sync.csv, between pools; "": not known */
     double engine_residue_bytes;   /* of a sleeping engine: CUDA graphs and context */
     double context_bytes;          /* CUDA context and collective buffers of the trainer */
     double fragmentation_fraction; /* allocator reserve beyond what is allocated */

@@ -6,6 +6,7 @@
  */
 #include "models/base/text.h"
 #include "models/scenario/draft.h"
+#include "models/scenario/placement.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +38,19 @@ static const char *neighbours(int64_t wrong, int64_t whole, int64_t step, char *
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
-/* As a group of the trainer: inside a node, or whole nodes. */
+/* Replicas fill the pool. */
+static void check_rollout_pool(struct scenario_draft *draft) {
+    const struct rlhfsim_scenario *scenario = draft->scenario;
+    int replica = scenario->rollout.tp * scenario->rollout.pp * scenario->rollout.attention_dp;
+    int gpus = scenario_pool_gpus(scenario, SCENARIO_POOL_ROLLOUT);
+    if (gpus > 0 && !divides(replica, gpus))
+        scenario_blame(
+            draft, KEY_ROLLOUT_TP,
+            "rollout.tp %d makes replicas of %d GPUs, expected a divisor of the %d of the "
+            "rollout's pool",
+            scenario->rollout.tp, replica, gpus);
+}
+
 static void check_rollout_tp(struct scenario_draft *draft) {
     const struct hardware_cluster *cluster = &draft->scenario->cluster;
     int tp = draft->scenario->rollout.tp, gpus = hardware_cluster_gpus(cluster);
@@ -48,6 +61,8 @@ static void check_rollout_tp(struct scenario_draft *draft) {
                        "rollout.tp is %d, expected a divisor of the %d GPUs of a node, or as many "
                        "whole nodes as divide the %d GPUs",
                        tp, cluster->gpus_per_node, gpus);
+    else if (draft->placement_known && draft->cluster_known)
+        check_rollout_pool(draft);
     if (draft->model_known[ALGORITHM_ROLE_ACTOR])
         (void)scenario_check_heads(draft, KEY_ROLLOUT_TP, tp, ALGORITHM_ROLE_ACTOR);
 }
@@ -63,8 +78,9 @@ static const char *by_default(const struct scenario_draft *draft, enum scenario_
 }
 
 /* How the ranks come about: "16 GPUs / training.tp 2". */
-static const char *rank_text(const struct rlhfsim_scenario *scenario, char *buffer, size_t size) {
-    int gpus = hardware_cluster_gpus(&scenario->cluster), tp = scenario->training.tp;
+static const char *rank_text(const struct rlhfsim_scenario *scenario, int64_t dp, char *buffer,
+                             size_t size) {
+    int gpus = (int)dp * scenario_rank_gpus(scenario), tp = scenario->training.tp;
     if (scenario_rank_gpus(scenario) == tp)
         (void)snprintf(buffer, size, "%d GPUs / training.tp %d", gpus, tp);
     else
@@ -77,7 +93,8 @@ static const char *rank_text(const struct rlhfsim_scenario *scenario, char *buff
 static bool check_minibatch(struct scenario_draft *draft, int64_t dp) {
     const struct rlhfsim_scenario *scenario = draft->scenario;
     int64_t size = scenario->algorithm.minibatch_samples;
-    int64_t samples = scenario->algorithm.prompts_per_step * scenario->algorithm.samples_per_prompt;
+    int64_t samples =
+        scenario->algorithm.prompts_per_step * scenario->algorithm.kept_samples_per_prompt;
     char near[96];
     if (!divides(size, samples)) {
         scenario_blame(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES,
@@ -85,7 +102,7 @@ static bool check_minibatch(struct scenario_draft *draft, int64_t dp) {
                        ", expected a divisor of the %" PRId64 " samples of a step (%" PRId64
                        " prompts x %" PRId64 ")%s",
                        size, samples, scenario->algorithm.prompts_per_step,
-                       scenario->algorithm.samples_per_prompt,
+                       scenario->algorithm.kept_samples_per_prompt,
                        neighbours(size, samples, dp, near, sizeof near));
         return false;
     }
@@ -97,7 +114,7 @@ static bool check_minibatch(struct scenario_draft *draft, int64_t dp) {
                    "algorithm.minibatch_samples is %" PRId64
                    "%s, expected a multiple of the %" PRId64 " data parallel ranks (%s)%s",
                    size, by_default(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES), dp,
-                   rank_text(scenario, ranks, sizeof ranks),
+                   rank_text(scenario, dp, ranks, sizeof ranks),
                    offline ? "" : neighbours(size, samples, dp, near, sizeof near));
     return false;
 }
@@ -170,15 +187,29 @@ static void check_step_size(struct scenario_draft *draft) {
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-static void check_batches(struct scenario_draft *draft, bool gpus_good) {
-    int64_t dp = gpus_good ? hardware_cluster_gpus(&draft->scenario->cluster) /
-                                 scenario_rank_gpus(draft->scenario)
-                           : 1;
+static bool check_pool_batches(struct scenario_draft *draft, bool gpus_good, int gpus) {
+    int64_t dp = gpus_good ? gpus / scenario_rank_gpus(draft->scenario) : 1;
     bool minibatch = draft->samples_known && draft->minibatch_known && check_minibatch(draft, dp);
     if (!minibatch || !gpus_good)
-        return;
+        return false;
     check_microbatch_samples(draft, dp);
     check_interleaved(draft, dp);
+    return true;
+}
+
+/* The pools with passes, until one is wrong. */
+static void check_batches(struct scenario_draft *draft, bool gpus_good) {
+    static const enum scenario_pool pools[] = {SCENARIO_POOL_TRAIN, SCENARIO_POOL_CRITIC,
+                                               SCENARIO_POOL_REWARD};
+    int before = 0;
+    for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
+        int gpus = scenario_pool_gpus(draft->scenario, pools[i]);
+        if (gpus == before || (gpus == 0 && i > 0))
+            continue;
+        if (!check_pool_batches(draft, gpus_good, gpus))
+            return;
+        before = gpus;
+    }
 }
 
 void scenario_check_layout(struct scenario_draft *draft) {

@@ -4,6 +4,7 @@
  * layers over pipeline stages, experts over expert parallel ranks, GPUs over all of them.
  */
 #include "models/scenario/draft.h"
+#include "models/scenario/placement.h"
 
 #include <inttypes.h>
 
@@ -133,23 +134,22 @@ static bool check_expert_tp(struct scenario_draft *draft) {
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
 /* A tensor parallel group stays inside a node or fills whole nodes, and every GPU is in one. */
-static bool check_tensor_gpus(struct scenario_draft *draft) {
+static bool check_tensor_gpus(struct scenario_draft *draft, int gpus) {
     const struct hardware_cluster *cluster = &draft->scenario->cluster;
-    int tp = draft->scenario->training.tp, gpus = hardware_cluster_gpus(cluster);
-    bool inside = divides(tp, cluster->gpus_per_node);
+    int tp = draft->scenario->training.tp;
+    bool inside = divides(tp, gpus < cluster->gpus_per_node ? gpus : cluster->gpus_per_node);
     bool whole_nodes = divides(cluster->gpus_per_node, tp) && divides(tp, gpus);
     if (inside || whole_nodes)
         return true;
     scenario_blame(draft, KEY_TRAINING_TP,
                    "training.tp is %d, expected a divisor of the %d GPUs of a node, or as many "
                    "whole nodes as divide the %d GPUs",
-                   tp, cluster->gpus_per_node, gpus);
+                   tp, gpus < cluster->gpus_per_node ? gpus : cluster->gpus_per_node, gpus);
     return false;
 }
 
-static bool check_rank_gpus(struct scenario_draft *draft) {
+static bool check_rank_gpus(struct scenario_draft *draft, int gpus) {
     const struct rlhfsim_scenario *scenario = draft->scenario;
-    int gpus = hardware_cluster_gpus(&scenario->cluster);
     if (divides(scenario_rank_gpus(scenario), gpus))
         return true;
     scenario_blame(draft, scenario->training.pp > 1 ? KEY_TRAINING_PP : KEY_TRAINING_CP,
@@ -159,9 +159,9 @@ static bool check_rank_gpus(struct scenario_draft *draft) {
 }
 
 /* Experts are divided over the ranks of one stage; with those go copies of them. */
-static bool check_expert_gpus(struct scenario_draft *draft) {
+static bool check_expert_gpus(struct scenario_draft *draft, int gpus) {
     const struct rlhfsim_scenario *scenario = draft->scenario;
-    int stage = hardware_cluster_gpus(&scenario->cluster) / scenario->training.pp;
+    int stage = gpus / scenario->training.pp;
     int ep = scenario->training.ep, tp = scenario->training.tp;
     int expert_tp = scenario->training.expert_tp > 0 ? scenario->training.expert_tp : tp;
     if (divides(ep * expert_tp, stage))
@@ -172,10 +172,9 @@ static bool check_expert_gpus(struct scenario_draft *draft) {
     return false;
 }
 
-static bool check_shard_ranks(struct scenario_draft *draft) {
+static bool check_shard_ranks(struct scenario_draft *draft, int gpus) {
     const struct rlhfsim_scenario *scenario = draft->scenario;
-    int ranks =
-        hardware_cluster_gpus(&scenario->cluster) / scenario->training.tp / scenario->training.pp;
+    int ranks = gpus / scenario->training.tp / scenario->training.pp;
     int shards = scenario->training.shard_ranks;
     if (shards == 0 || (divides(shards, ranks) && scenario->training.ep == 1))
         return true;
@@ -201,9 +200,17 @@ static void check_roles(struct scenario_draft *draft, role_check *check) {
             return;
 }
 
+/* Every pool that trains or scores has the trainer's layout. */
 static bool check_gpus(struct scenario_draft *draft) {
-    return check_tensor_gpus(draft) && check_rank_gpus(draft) && check_expert_gpus(draft) &&
-           check_shard_ranks(draft);
+    static const enum scenario_pool pools[] = {SCENARIO_POOL_TRAIN, SCENARIO_POOL_CRITIC,
+                                               SCENARIO_POOL_REWARD};
+    for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
+        int gpus = scenario_pool_gpus(draft->scenario, pools[i]);
+        if (gpus > 0 && !(check_tensor_gpus(draft, gpus) && check_rank_gpus(draft, gpus) &&
+                          check_expert_gpus(draft, gpus) && check_shard_ranks(draft, gpus)))
+            return false;
+    }
+    return true;
 }
 
 bool scenario_check_parallel(struct scenario_draft *draft) {
@@ -211,7 +218,8 @@ bool scenario_check_parallel(struct scenario_draft *draft) {
     bool cp = scenario_known(draft, KEY_TRAINING_CP), ep = scenario_known(draft, KEY_TRAINING_EP);
     bool vpp = scenario_known(draft, KEY_TRAINING_VPP);
     bool experts = tp && check_expert_tp(draft);
-    bool gpus = experts && pp && cp && ep && draft->cluster_known && check_gpus(draft);
+    bool gpus = experts && pp && cp && ep && draft->cluster_known && draft->placement_known &&
+                check_gpus(draft);
     if (tp)
         check_roles(draft, check_tensor);
     if (tp && cp && scenario_known(draft, KEY_TRAINING_CONTEXT))

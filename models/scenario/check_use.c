@@ -123,7 +123,26 @@ static void check_companion(struct scenario_draft *draft, enum scenario_key key,
                            otherwise);
 }
 
+static void check_validation(struct scenario_draft *draft) {
+    const struct rlhfsim_scenario *scenario = draft->scenario;
+    check_companion(draft, KEY_VALIDATION_PROMPTS, KEY_VALIDATION_EVERY_STEPS,
+                    "nothing is validated");
+    check_companion(draft, KEY_VALIDATION_SAMPLES_PER_PROMPT, KEY_VALIDATION_EVERY_STEPS,
+                    "nothing is validated");
+    if (scenario->validation.every_steps == 0)
+        return;
+    if (!scenario_given(draft, KEY_VALIDATION_PROMPTS))
+        scenario_blame_key(draft, KEY_VALIDATION_EVERY_STEPS,
+                           "validation.prompts is required by validation.every_steps above 0");
+    if (scenario->placement.mode == SCENARIO_ASYNC)
+        scenario_blame_key(draft, KEY_VALIDATION_EVERY_STEPS,
+                           "validation.every_steps is %" PRId64
+                           ", which placement.mode async is not simulated with; leave it out",
+                           scenario->validation.every_steps);
+}
+
 static void check_companions(struct scenario_draft *draft) {
+    check_validation(draft);
     check_companion(draft, KEY_CHECKPOINT_KEEP, KEY_CHECKPOINT_EVERY_STEPS,
                     "no checkpoint is written");
     check_companion(draft, KEY_CHECKPOINT_EXPORTED, KEY_CHECKPOINT_EVERY_STEPS,
@@ -145,6 +164,30 @@ static void check_companions(struct scenario_draft *draft) {
                            "as 4 kB");
 }
 
+/* ---- rewards ------------------------------------------------------------------------------- */
+
+/* The largest p99 over the mean that a log-normal law has: exp(z^2 / 2) with z of 99 %. */
+#define MOST_P99 14.9
+
+static void check_rewards(struct scenario_draft *draft) {
+    const struct rlhfsim_scenario *scenario = draft->scenario;
+    double mean = scenario->reward.sample_s, p99 = scenario->reward.sample_p99_s;
+    if (scenario_known(draft, KEY_REWARD_SAMPLE_TIME_P99) && (p99 <= mean || p99 > MOST_P99 * mean))
+        scenario_blame(draft, KEY_REWARD_SAMPLE_TIME_P99,
+                       "reward.sample_time_p99 is %g s, expected more than reward.sample_time "
+                       "(%g s) and at most %g times as much",
+                       p99, mean, MOST_P99);
+    if (scenario_written(draft, KEY_REWARD_WORKERS) &&
+        scenario_written(draft, KEY_REWARD_CALLS_PER_SECOND))
+        scenario_blame_key(draft, KEY_REWARD_CALLS_PER_SECOND,
+                           "reward.calls_per_second and reward.workers exclude each other; write "
+                           "one of them");
+    if (scenario->reward.during_rollout && scenario->placement.mode == SCENARIO_ASYNC)
+        scenario_blame(draft, KEY_REWARD_DURING_ROLLOUT,
+                       "reward.during_rollout is true, which placement.mode async is not simulated "
+                       "with; leave it out");
+}
+
 /* ---- the stage ------------------------------------------------------------------------------- */
 
 void scenario_check_use(struct scenario_draft *draft) {
@@ -159,5 +202,6 @@ void scenario_check_use(struct scenario_draft *draft) {
         check_engine_budget(draft);
     }
     check_sequences(draft);
+    check_rewards(draft);
     check_companions(draft);
 }

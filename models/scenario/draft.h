@@ -22,6 +22,7 @@ struct scenario_draft {
      * architecture, the two lengths, samples of a step and of a mini-batch. */
     bool algorithm_known, cluster_known, model_known[ALGORITHM_ROLE_COUNT];
     bool prompt_known, response_known, samples_known, minibatch_known;
+    bool placement_known;                /* the pools are legal */
     struct column_row node_row, gpu_row; /* with cluster_known */
     struct catalog_offer offer;          /* of the node, with offer_known */
     bool offer_known;
@@ -43,13 +44,14 @@ void scenario_resolve_memory(struct scenario_draft *draft);    /* what software 
 void scenario_resolve_models(struct scenario_draft *draft);    /* and the KL term */
 void scenario_resolve_lengths(struct scenario_draft *draft);
 void scenario_resolve_prices(struct scenario_draft *draft);
-void scenario_resolve_batches(struct scenario_draft *draft); /* samples, mini-batches, steps */
-void scenario_resolve_engine(struct scenario_draft *draft);  /* and its options */
-void scenario_check_engine(struct scenario_draft *draft);    /* how replicas are cut */
-void scenario_check_layout(struct scenario_draft *draft);    /* tp, dp, micro-batches on the GPUs */
-void scenario_check_known(struct scenario_draft *draft);     /* gaps of the rows that are used */
-void scenario_check_memory(struct scenario_draft *draft);    /* packed weights want adapters */
-void scenario_check_use(struct scenario_draft *draft);       /* precision, context, companions */
+void scenario_resolve_batches(struct scenario_draft *draft);   /* samples, mini-batches, steps */
+void scenario_resolve_engine(struct scenario_draft *draft);    /* and its options */
+void scenario_check_engine(struct scenario_draft *draft);      /* how replicas are cut */
+void scenario_resolve_placement(struct scenario_draft *draft); /* pools of GPUs */
+void scenario_check_layout(struct scenario_draft *draft); /* tp, dp, micro-batches on the GPUs */
+void scenario_check_known(struct scenario_draft *draft);  /* gaps of the rows that are used */
+void scenario_check_memory(struct scenario_draft *draft); /* packed weights want adapters */
+void scenario_check_use(struct scenario_draft *draft);    /* precision, context, companions */
 
 /* ---- what the stages share ------------------------------------------------------------------- */
 

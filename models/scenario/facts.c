@@ -24,16 +24,17 @@ void rlhfsim_scenario_facts(const struct rlhfsim_scenario *scenario, struct rlhf
 }
 
 /* Critic and reward model give one number a token where the others give a vocabulary. */
-static enum llm_head head_of(enum algorithm_role role) {
-    return role == ALGORITHM_ROLE_CRITIC || role == ALGORITHM_ROLE_REWARD ? LLM_HEAD_SCALAR
-                                                                          : LLM_HEAD_VOCABULARY;
+enum llm_head scenario_head(const struct algorithm_type *type, enum algorithm_role role) {
+    bool scalar = role == ALGORITHM_ROLE_CRITIC || role == ALGORITHM_ROLE_REWARD ||
+                  (role == ALGORITHM_ROLE_ACTOR && type->scalar_head);
+    return scalar ? LLM_HEAD_SCALAR : LLM_HEAD_VOCABULARY;
 }
 
-static void describe(const struct scenario_model *model, enum algorithm_role role,
-                     struct rlhfsim_model_facts *facts) {
+static void describe(const struct scenario_model *model, enum llm_head head,
+                     enum algorithm_role role, struct rlhfsim_model_facts *facts) {
     const struct llm_architecture *architecture = &model->architecture;
     bool trained = role == ALGORITHM_ROLE_ACTOR || role == ALGORITHM_ROLE_CRITIC;
-    int64_t parameters = llm_parameters(architecture, head_of(role));
+    int64_t parameters = llm_parameters(architecture, head);
     int64_t lora_rank = trained ? model->lora_rank : 0;
     int64_t trained_parameters =
         lora_rank > 0 ? llm_lora_parameters(architecture, lora_rank) : parameters;
@@ -49,7 +50,9 @@ bool rlhfsim_scenario_model(const struct rlhfsim_scenario *scenario, size_t inde
     size_t present = 0;
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++) {
         if (scenario->models[role].present && present++ == index) {
-            describe(&scenario->models[role], (enum algorithm_role)role, facts);
+            describe(&scenario->models[role],
+                     scenario_head(scenario->algorithm.type, (enum algorithm_role)role),
+                     (enum algorithm_role)role, facts);
             return true;
         }
     }

@@ -33,6 +33,13 @@ static bool has_reward(const struct algorithm_type *type) {
     return false;
 }
 
+static bool has_condition(const struct algorithm_type *type, enum algorithm_condition condition) {
+    for (size_t i = 0; i < type->step_count; i++)
+        if (type->steps[i].condition == condition)
+            return true;
+    return false;
+}
+
 /* Why the algorithm has no use for a key; NULL when it has. */
 static const char *no_use(const struct scenario_draft *draft, enum scenario_use use) {
     const struct algorithm_type *type = draft->scenario->algorithm.type;
@@ -49,6 +56,23 @@ static const char *no_use(const struct scenario_draft *draft, enum scenario_use 
         if (!has_reward(type))
             return "which has no rewards";
         return reward_model ? "whose rewards models.reward gives" : NULL;
+    case SCENARIO_USE_PRECOMPUTED:
+        if (type->has_rollout)
+            return "which generates its samples";
+        return has_condition(type, ALGORITHM_IF_REFERENCE_EVERY_STEP)
+                   ? NULL
+                   : "whose reference, if any, cannot score the data before";
+    case SCENARIO_USE_OLD_LOGPROBS:
+        return has_condition(type, ALGORITHM_IF_OLD_LOGPROBS) ? NULL : "which has no such pass";
+    case SCENARIO_USE_CRITIC:
+        return type->needs[ALGORITHM_ROLE_CRITIC] == ALGORITHM_REQUIRED ? NULL
+                                                                        : "which has no critic";
+    case SCENARIO_USE_BEST:
+        return type->selection == ALGORITHM_SELECT_BEST && type->selected_per_prompt == 0
+                   ? NULL
+                   : "which does not choose how many answers of a prompt it trains on";
+    case SCENARIO_USE_MIXED:
+        return type->selection == ALGORITHM_SELECT_MIXED ? NULL : "which trains on every prompt";
     }
     return NULL;
 }

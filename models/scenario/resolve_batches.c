@@ -43,6 +43,44 @@ static bool resolve_samples_per_prompt(struct scenario_draft *draft) {
     return false;
 }
 
+/* Of each prompt's samples those that are trained, and the rounds of a rollout that has some. */
+static bool resolve_selection(struct scenario_draft *draft) {
+    struct rlhfsim_scenario *scenario = draft->scenario;
+    const struct algorithm_type *type = scenario->algorithm.type;
+    int64_t samples = scenario->algorithm.samples_per_prompt;
+    int64_t *kept = &scenario->algorithm.kept_samples_per_prompt;
+    scenario->algorithm.old_logprobs_skipped =
+        draft->values.at[KEY_ALGORITHM_OLD_LOGPROBS].integer == 1;
+    if (type->selection != ALGORITHM_SELECT_BEST)
+        *kept = samples;
+    else if (type->selected_per_prompt > 0)
+        *kept = type->selected_per_prompt;
+    else if (!scenario_known(draft, KEY_ALGORITHM_KEPT_SAMPLES_PER_PROMPT))
+        return false;
+    if (*kept <= samples)
+        return true;
+    scenario_blame(draft, KEY_ALGORITHM_KEPT_SAMPLES_PER_PROMPT,
+                   "algorithm.kept_samples_per_prompt is %" PRId64
+                   ", expected at most algorithm.samples_per_prompt (%" PRId64 ")",
+                   *kept, samples);
+    return false;
+}
+
+static void resolve_rounds(struct scenario_draft *draft) {
+    static const enum scenario_key needed[] = {KEY_ALGORITHM_PASS_RATE_MEAN,
+                                               KEY_ALGORITHM_PASS_RATE_CONCENTRATION, KEY_STEPS};
+    struct rlhfsim_scenario *scenario = draft->scenario;
+    if (!scenario_given(draft, KEY_ALGORITHM_GENERATED_PROMPTS))
+        scenario->algorithm.generated_prompts = scenario->algorithm.prompts_per_step;
+    if (scenario->algorithm.type->selection != ALGORITHM_SELECT_MIXED)
+        return;
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        if (!scenario_given(draft, needed[i]))
+            scenario_blame_key(draft, needed[i],
+                               "%s is required by %s, whose prompts a step are a matter of chance",
+                               scenario_schema_at(needed[i])->path, scenario->algorithm.type->name);
+}
+
 static bool resolve_prompts(struct scenario_draft *draft) {
     if (!scenario_given(draft, KEY_ALGORITHM_PROMPTS_PER_STEP))
         scenario_blame_key(draft, KEY_ALGORITHM_PROMPTS_PER_STEP,
@@ -54,8 +92,9 @@ static bool resolve_prompts(struct scenario_draft *draft) {
 static void resolve_rollout(struct scenario_draft *draft) {
     struct rlhfsim_scenario *scenario = draft->scenario;
     bool samples_per_prompt = resolve_samples_per_prompt(draft);
-    if (!resolve_prompts(draft) || !samples_per_prompt)
+    if (!resolve_prompts(draft) || !samples_per_prompt || !resolve_selection(draft))
         return;
+    resolve_rounds(draft);
     int64_t samples = scenario->algorithm.prompts_per_step * scenario->algorithm.samples_per_prompt;
     if (samples > SAMPLES_LIMIT) {
         scenario_blame(draft, KEY_ALGORITHM_PROMPTS_PER_STEP,
@@ -67,7 +106,8 @@ static void resolve_rollout(struct scenario_draft *draft) {
     }
     draft->samples_known = true;
     if (!scenario_given(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES))
-        scenario->algorithm.minibatch_samples = samples;
+        scenario->algorithm.minibatch_samples =
+            scenario->algorithm.prompts_per_step * scenario->algorithm.kept_samples_per_prompt;
     draft->minibatch_known = !scenario_given(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES) ||
                              scenario_known(draft, KEY_ALGORITHM_MINIBATCH_SAMPLES);
 }
@@ -89,6 +129,8 @@ static void resolve_offline(struct scenario_draft *draft) {
     }
     scenario->algorithm.prompts_per_step = scenario->algorithm.minibatch_samples;
     scenario->algorithm.samples_per_prompt = 1;
+    scenario->algorithm.kept_samples_per_prompt = 1;
+    scenario->algorithm.generated_prompts = scenario->algorithm.minibatch_samples;
     scenario->algorithm.epochs = 1;
     draft->samples_known = draft->minibatch_known = true;
 }
@@ -150,7 +192,8 @@ static void resolve_steps(struct scenario_draft *draft) {
     if (scenario_written(draft, KEY_DATASET_DROP_LAST) && !size)
         scenario_blame_key(draft, KEY_DATASET_DROP_LAST,
                            "dataset.drop_last is written, but %s is not", path);
-    if (scenario_given(draft, KEY_STEPS))
+    if (scenario_given(draft, KEY_STEPS) ||
+        draft->scenario->algorithm.type->selection == ALGORITHM_SELECT_MIXED)
         return;
     if (!size)
         scenario_blame_key(draft, KEY_STEPS,

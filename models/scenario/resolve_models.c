@@ -30,11 +30,10 @@ static bool has_kl(const struct algorithm_type *type) {
  * without one in the loss (Shao et al., 2024). */
 static void resolve_kl(struct scenario_draft *draft) {
     const struct algorithm_type *type = draft->scenario->algorithm.type;
-    bool critic = type->needs[ALGORITHM_ROLE_CRITIC] != ALGORITHM_FORBIDDEN;
     if (!has_kl(type))
         draft->scenario->algorithm.kl = SCENARIO_KL_NONE;
     else if (!scenario_given(draft, KEY_ALGORITHM_KL))
-        draft->scenario->algorithm.kl = critic ? SCENARIO_KL_REWARD : SCENARIO_KL_LOSS;
+        draft->scenario->algorithm.kl = (enum scenario_kl)type->kl;
     if (type->has_rollout && !has_kl(type) && scenario_written(draft, KEY_ALGORITHM_KL))
         scenario_blame_key(draft, KEY_ALGORITHM_KL,
                            "algorithm.kl is not used by %s, which has no KL term; leave it out",

@@ -24,7 +24,28 @@ enum scenario_kv_precision { SCENARIO_KV_BF16, SCENARIO_KV_FP8 };
 /* Prompts are dealt out before the rollout, or each goes to the replica with the fewest tokens. */
 enum scenario_routing { SCENARIO_ROUTING_STATIC, SCENARIO_ROUTING_LEAST_LOADED };
 
-enum scenario_kl { SCENARIO_KL_NONE, SCENARIO_KL_REWARD, SCENARIO_KL_LOSS };
+enum scenario_kl {
+    SCENARIO_KL_NONE = ALGORITHM_KL_NONE,
+    SCENARIO_KL_REWARD = ALGORITHM_KL_REWARD,
+    SCENARIO_KL_LOSS = ALGORITHM_KL_LOSS
+};
+
+/* Who sits where, see models/scenario/placement.h. */
+enum scenario_placement {
+    SCENARIO_COLOCATED,
+    SCENARIO_SPLIT,
+    SCENARIO_ONE_STEP_OFF,
+    SCENARIO_ASYNC
+};
+
+/* Pools of GPUs that a split has. */
+enum scenario_pool {
+    SCENARIO_POOL_TRAIN,
+    SCENARIO_POOL_ROLLOUT,
+    SCENARIO_POOL_CRITIC,
+    SCENARIO_POOL_REWARD,
+    SCENARIO_POOLS
+};
 
 /* DPO: the reference's log-probs are made with every step, or once before the first. */
 enum scenario_reference { SCENARIO_REFERENCE_EVERY_STEP, SCENARIO_REFERENCE_PRECOMPUTED };
@@ -73,12 +94,26 @@ struct rlhfsim_scenario {
         int64_t epochs;            /* passes over the samples of a step */
         enum scenario_kl kl;
         enum scenario_reference reference;
+        bool old_logprobs_skipped;
+        int64_t critic_warmup_steps;
+        int64_t kept_samples_per_prompt; /* of samples_per_prompt: those that are trained */
+        int64_t generated_prompts;       /* of a round of the rollout */
+        int64_t max_rounds;
+        double pass_rate_mean, pass_rate_concentration;
     } algorithm;
 
     struct scenario_model models[ALGORITHM_ROLE_COUNT];
 
     struct hardware_cluster cluster;
     char topology[192]; /* in words */
+
+    struct {
+        enum scenario_placement mode;
+        double staleness_versions; /* async: that samples may lag; a fraction of a version, too */
+        int64_t sync_every_steps;
+        bool partial_rollout, drops;
+        int gpus[SCENARIO_POOLS]; /* 0: no such pool; colocated: none has any */
+    } placement;
 
     struct {
         int tp, pp, vpp, cp, ep;
@@ -126,8 +161,12 @@ struct rlhfsim_scenario {
     } rollout;
 
     struct {
-        double sample_s; /* a rule's time for one sample on one CPU worker */
-        int workers;     /* CPU workers a node */
+        double sample_s;     /* a rule's time for one sample on one CPU worker */
+        int workers;         /* CPU workers a node */
+        double sample_p99_s; /* of a log-normal law of that time; 0: it is fixed */
+        double timeout_s;    /* after which it is given up; 0: never */
+        double calls_per_s;  /* of a remote judge; 0: the workers do it */
+        bool during_rollout; /* a sample is scored once it has ended */
     } reward;
 
     struct {
@@ -137,6 +176,11 @@ struct rlhfsim_scenario {
         bool drop_last;      /* what does not fill a step is left out, each epoch */
         int64_t epoch_steps; /* steps of an epoch; 0 where `steps` is written: see steps.h */
     } dataset;
+
+    struct {
+        int64_t every_steps; /* 0: never */
+        int64_t prompts, samples_per_prompt;
+    } validation;
 
     struct {
         int64_t every_steps; /* 0: never */
@@ -166,5 +210,9 @@ struct rlhfsim_scenario {
     const char *gpu_provenance, *node_provenance, *framework_provenance, *engine_provenance,
         *length_provenance, *price_provenance;
 };
+
+/* Critic, reward model and a reward model in training give one number a token where the others give
+ * a vocabulary. */
+enum llm_head scenario_head(const struct algorithm_type *type, enum algorithm_role role);
 
 #endif

@@ -31,6 +31,7 @@
 /* The order of the choices is that of the enum that the value becomes. */
 static const char *const kl_choices[] = {"none", "reward", "loss", NULL};
 static const char *const reference_choices[] = {"every_step", "precomputed", NULL};
+static const char *const old_logprob_choices[] = {"recomputed", "skipped", NULL};
 static const char *const offload_choices[] = {"none", "optimizer", "parameters",
                                               "optimizer+parameters", NULL};
 static const char *const precision_choices[] = {"fp32", "bf16", "fp16", "fp8", NULL};
@@ -44,8 +45,8 @@ static const char *const node_placement_choices[] = {"packed", "spread", NULL};
 static const char *const logits_choices[] = {"whole", "chunked", "fused", NULL};
 static const char *const optimizer_choices[] = {"adam", "adam_8bit", "sgd", NULL};
 static const char *const base_choices[] = {"unpacked", "nf4", NULL};
-static const char *const mode_choices[] = {"colocated", NULL};
-static const char *const mode_planned[] = {"split", "one_step_off", "async", NULL};
+static const char *const mode_choices[] = {"colocated", "split", "one_step_off", "async", NULL};
+static const char *const bound_choices[] = {"wait", "drop", NULL};
 static const char *const format_choices[] = {"fp32", "bf16", "fp16", "fp8", "int4", "fp4", NULL};
 static const char *const kv_choices[] = {"bf16", "fp8", NULL};
 static const char *const preemption_choices[] = {"recompute", "swap", NULL};
@@ -146,8 +147,47 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_ALGORITHM_REFERENCE_LOGPROBS] = {"algorithm.reference_logprobs",
                                           "whether the reference scores the pairs in every step or "
                                           "once before the first",
-                                          CHOICE(reference_choices), .use = SCENARIO_USE_OFFLINE,
-                                          .fallback = "every_step", FIELD(algorithm.reference)},
+                                          CHOICE(reference_choices),
+                                          .use = SCENARIO_USE_PRECOMPUTED, .fallback = "every_step",
+                                          FIELD(algorithm.reference)},
+    [KEY_ALGORITHM_OLD_LOGPROBS] = {"algorithm.old_logprobs",
+                                    "log-probs of the samples before the first update: recomputed "
+                                    "by the trainer, or skipped (those of the engine are used, or "
+                                    "a single update needs none)",
+                                    CHOICE(old_logprob_choices), .use = SCENARIO_USE_OLD_LOGPROBS,
+                                    .fallback = "recomputed"},
+    [KEY_ALGORITHM_CRITIC_WARMUP_STEPS] = {"algorithm.critic_warmup_steps",
+                                           "first steps in which the critic learns and the actor "
+                                           "does not; no weights are synced in them",
+                                           INTEGER(0, VERY_MANY), .use = SCENARIO_USE_CRITIC,
+                                           .fallback = "0", FIELD(algorithm.critic_warmup_steps)},
+    [KEY_ALGORITHM_KEPT_SAMPLES_PER_PROMPT] = {"algorithm.kept_samples_per_prompt",
+                                               "answers of each prompt that are kept, the best "
+                                               "ones, and trained",
+                                               INTEGER(1, MANY), .use = SCENARIO_USE_BEST,
+                                               .fallback = "1",
+                                               FIELD(algorithm.kept_samples_per_prompt)},
+    [KEY_ALGORITHM_GENERATED_PROMPTS] = {"algorithm.generated_prompts",
+                                         "prompts that one round of the rollout answers, of which "
+                                         "those with mixed answers count towards prompts_per_step; "
+                                         "by default as many as that",
+                                         INTEGER(1, VERY_MANY), .use = SCENARIO_USE_MIXED,
+                                         FIELD(algorithm.generated_prompts)},
+    [KEY_ALGORITHM_MAX_ROUNDS] = {"algorithm.max_rounds",
+                                  "rounds after which a step goes on with the prompts it has (a "
+                                  "framework may stop there: see rollout.exhausted_share)",
+                                  INTEGER(1, 1000), .use = SCENARIO_USE_MIXED, .fallback = "10",
+                                  FIELD(algorithm.max_rounds)},
+    [KEY_ALGORITHM_PASS_RATE_MEAN] = {"algorithm.pass_rate_mean",
+                                      "chance that an answer is right, the mean over prompts",
+                                      NUMBER(0, 1), .above = true, .below = true,
+                                      .use = SCENARIO_USE_MIXED, FIELD(algorithm.pass_rate_mean)},
+    [KEY_ALGORITHM_PASS_RATE_CONCENTRATION] =
+        {"algorithm.pass_rate_concentration",
+         "how alike prompts are: the pass rate has a Beta law with a + b = concentration; 2 with a "
+         "mean of 0.5 is uniform, below it most prompts are always or never solved",
+         NUMBER(0, LARGE), .above = true, .use = SCENARIO_USE_MIXED,
+         FIELD(algorithm.pass_rate_concentration)},
 
     MODEL_KEYS("actor", ACTOR, "model that is trained"),
     MODEL_KEYS("critic", CRITIC, "model that estimates values"),
@@ -207,13 +247,55 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                         CHOICE(node_placement_choices)},
 
     [KEY_PLACEMENT_MODE] = {"placement.mode",
-                            "who sits where: colocated puts training and rollout on the same GPUs",
-                            CHOICE(mode_choices), .planned = mode_planned, .fallback = "colocated"},
-    [KEY_PLACEMENT_TRAIN_GPUS] = {"placement.train_gpus", "GPUs of the trainer in a split", LATER},
-    [KEY_PLACEMENT_ROLLOUT_GPUS] = {"placement.rollout_gpus", "GPUs of the rollout in a split",
-                                    LATER},
-    [KEY_PLACEMENT_STALENESS_VERSIONS] = {"placement.staleness_versions",
-                                          "versions that samples may lag behind the actor", LATER},
+                            "who sits where: colocated has training and rollout on the same GPUs, "
+                            "in turns; split has pools of their own, in turns; one_step_off "
+                            "generates the next step's samples while this one's are trained; "
+                            "async generates on and on, within staleness_versions",
+                            CHOICE(mode_choices), .fallback = "colocated", FIELD(placement.mode)},
+    [KEY_PLACEMENT_TRAIN_GPUS] = {"placement.train_gpus",
+                                  "GPUs of the trainer's pool, the first ones; by default what the "
+                                  "other pools leave",
+                                  INTEGER(1, MANY), FIELD(placement.gpus[SCENARIO_POOL_TRAIN])},
+    [KEY_PLACEMENT_ROLLOUT_GPUS] = {"placement.rollout_gpus",
+                                    "GPUs of the rollout's pool; by default what the other pools "
+                                    "leave",
+                                    INTEGER(1, MANY), FIELD(placement.gpus[SCENARIO_POOL_ROLLOUT])},
+    [KEY_PLACEMENT_CRITIC_GPUS] = {"placement.critic_gpus",
+                                   "GPUs of a pool of the critic's own, whose passes then go on "
+                                   "beside the actor's; by default it is in the trainer's pool",
+                                   INTEGER(1, MANY), FIELD(placement.gpus[SCENARIO_POOL_CRITIC])},
+    [KEY_PLACEMENT_REWARD_GPUS] = {"placement.reward_gpus",
+                                   "GPUs of a pool of the reward model's own, whose passes then go "
+                                   "on beside the others; by default it is in the trainer's pool",
+                                   INTEGER(1, MANY), FIELD(placement.gpus[SCENARIO_POOL_REWARD])},
+    [KEY_PLACEMENT_WEIGHT_SYNC] = {"placement.weight_sync",
+                                   "what moves weights from the trainer into the engine: a row of "
+                                   "weight_sync.csv; by default the framework's",
+                                   TEXT(47)},
+    [KEY_PLACEMENT_STALENESS_VERSIONS] =
+        {"placement.staleness_versions",
+         "async: weight syncs that samples may lag behind the actor; (1 + staleness_versions) x "
+         "the "
+         "prompts between two syncs are handed out and not yet trained; a fraction, too",
+         NUMBER(0, 1000), FIELD(placement.staleness_versions)},
+    [KEY_PLACEMENT_SYNC_EVERY_STEPS] = {"placement.sync_every_steps",
+                                        "async: steps between two weight syncs (verl's "
+                                        "trigger_parameter_sync_step, with require_batches x "
+                                        "ppo_mini_batch_size prompts a step)",
+                                        INTEGER(1, MANY), .fallback = "1",
+                                        FIELD(placement.sync_every_steps)},
+    [KEY_PLACEMENT_PARTIAL_ROLLOUT] =
+        {"placement.partial_rollout",
+         "async: a weight sync interrupts the engine, and unfinished "
+         "answers go on with new weights, their tokens computed again; "
+         "false: it waits until all that was handed out is answered",
+         BOOLEAN, .fallback = "true", FIELD(placement.partial_rollout)},
+    [KEY_PLACEMENT_BEYOND_BOUND] =
+        {"placement.beyond_bound",
+         "async: wait puts a weight sync off that would bring samples "
+         "beyond staleness_versions (rounded up); drop drops them when a "
+         "step would take them",
+         CHOICE(bound_choices), .fallback = "wait"},
 
     [KEY_TRAINING_TP] = {"training.tp", "tensor parallel GPUs of one training replica",
                          INTEGER(1, 1024), .fallback = "1", FIELD(training.tp)},
@@ -464,6 +546,27 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                             INTEGER(1, MANY), .use = SCENARIO_USE_RULE_REWARD, .fallback = "1",
                             FIELD(reward.workers)},
 
+    [KEY_REWARD_SAMPLE_TIME_P99] = {"reward.sample_time_p99",
+                                    "time that 99 in 100 samples do not exceed, with which their "
+                                    "times have a log-normal law of mean sample_time; by default "
+                                    "all take that",
+                                    QUANTITY(BASE_TIME, 0, 864000), .above = true,
+                                    .use = SCENARIO_USE_RULE_REWARD, FIELD(reward.sample_p99_s)},
+    [KEY_REWARD_TIMEOUT] = {"reward.timeout", "time after which the check of a sample is given up",
+                            QUANTITY(BASE_TIME, 0, 864000), .above = true,
+                            .use = SCENARIO_USE_RULE_REWARD, FIELD(reward.timeout_s)},
+    [KEY_REWARD_CALLS_PER_SECOND] = {"reward.calls_per_second",
+                                     "rate that a remote judge accepts; each call takes "
+                                     "sample_time, as many at once as there are; in place of the "
+                                     "workers",
+                                     NUMBER(0, LARGE), .above = true,
+                                     .use = SCENARIO_USE_RULE_REWARD, FIELD(reward.calls_per_s)},
+    [KEY_REWARD_DURING_ROLLOUT] = {"reward.during_rollout",
+                                   "every sample is scored from its end on, while others are still "
+                                   "generated; false: all of them after the rollout",
+                                   BOOLEAN, .use = SCENARIO_USE_RULE_REWARD, .fallback = "false",
+                                   FIELD(reward.during_rollout)},
+
     [KEY_DATASET_PROMPTS] = {"dataset.prompts",
                              "prompts of the data set; with dataset.epochs it gives the steps",
                              INTEGER(1, DATA_SET), ROLLOUT, FIELD(dataset.prompts)},
@@ -484,6 +587,17 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
          "size of the data set's files, which every node reads at the start, with "
          "the weights (see checkpoint.load)",
          QUANTITY(BASE_BYTES, 0, LARGE), FIELD(dataset.bytes)},
+    [KEY_VALIDATION_EVERY_STEPS] = {"validation.every_steps",
+                                    "steps between two validations, in which the engine answers a "
+                                    "validation set and nothing is trained; 0: none",
+                                    INTEGER(0, VERY_MANY), ROLLOUT, .fallback = "0",
+                                    FIELD(validation.every_steps)},
+    [KEY_VALIDATION_PROMPTS] = {"validation.prompts", "prompts of the validation set",
+                                INTEGER(1, 100000000), ROLLOUT, FIELD(validation.prompts)},
+    [KEY_VALIDATION_SAMPLES_PER_PROMPT] = {"validation.samples_per_prompt",
+                                           "answers to each prompt of the validation set",
+                                           INTEGER(1, MANY), ROLLOUT, .fallback = "1",
+                                           FIELD(validation.samples_per_prompt)},
 
     [KEY_CHECKPOINT_EVERY_STEPS] = {"checkpoint.every_steps",
                                     "steps between two checkpoints; the last step of a run "

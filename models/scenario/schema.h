@@ -29,6 +29,13 @@ enum scenario_key {
     KEY_ALGORITHM_EPOCHS,
     KEY_ALGORITHM_KL,
     KEY_ALGORITHM_REFERENCE_LOGPROBS,
+    KEY_ALGORITHM_OLD_LOGPROBS,
+    KEY_ALGORITHM_CRITIC_WARMUP_STEPS,
+    KEY_ALGORITHM_KEPT_SAMPLES_PER_PROMPT,
+    KEY_ALGORITHM_GENERATED_PROMPTS,
+    KEY_ALGORITHM_MAX_ROUNDS,
+    KEY_ALGORITHM_PASS_RATE_MEAN,
+    KEY_ALGORITHM_PASS_RATE_CONCENTRATION,
     KEY_MODELS_ACTOR_MODEL,
     KEY_MODELS_ACTOR_LORA_RANK,
     KEY_MODELS_ACTOR_OFFLOAD,
@@ -58,7 +65,13 @@ enum scenario_key {
     KEY_PLACEMENT_MODE,
     KEY_PLACEMENT_TRAIN_GPUS,
     KEY_PLACEMENT_ROLLOUT_GPUS,
+    KEY_PLACEMENT_CRITIC_GPUS,
+    KEY_PLACEMENT_REWARD_GPUS,
+    KEY_PLACEMENT_WEIGHT_SYNC,
     KEY_PLACEMENT_STALENESS_VERSIONS,
+    KEY_PLACEMENT_SYNC_EVERY_STEPS,
+    KEY_PLACEMENT_PARTIAL_ROLLOUT,
+    KEY_PLACEMENT_BEYOND_BOUND,
     KEY_TRAINING_TP,
     KEY_TRAINING_PP,
     KEY_TRAINING_VPP,
@@ -134,11 +147,18 @@ enum scenario_key {
     KEY_RESPONSE_TOKENS_DRIFT_FILE,
     KEY_REWARD_SAMPLE_TIME,
     KEY_REWARD_WORKERS,
+    KEY_REWARD_SAMPLE_TIME_P99,
+    KEY_REWARD_TIMEOUT,
+    KEY_REWARD_CALLS_PER_SECOND,
+    KEY_REWARD_DURING_ROLLOUT,
     KEY_DATASET_PROMPTS,
     KEY_DATASET_PAIRS,
     KEY_DATASET_EPOCHS,
     KEY_DATASET_DROP_LAST,
     KEY_DATASET_BYTES,
+    KEY_VALIDATION_EVERY_STEPS,
+    KEY_VALIDATION_PROMPTS,
+    KEY_VALIDATION_SAMPLES_PER_PROMPT,
     KEY_CHECKPOINT_EVERY_STEPS,
     KEY_CHECKPOINT_KEEP,
     KEY_CHECKPOINT_EXPORTED,
@@ -177,9 +197,14 @@ enum scenario_type {
 /* Which scenarios may write the key. */
 enum scenario_use {
     SCENARIO_USE_ALWAYS,
-    SCENARIO_USE_ROLLOUT,    /* algorithms that generate */
-    SCENARIO_USE_OFFLINE,    /* algorithms that learn from a data set of pairs */
-    SCENARIO_USE_RULE_REWARD /* algorithms with rewards, where no reward model gives them */
+    SCENARIO_USE_ROLLOUT,     /* algorithms that generate */
+    SCENARIO_USE_OFFLINE,     /* algorithms that learn from a data set of pairs */
+    SCENARIO_USE_RULE_REWARD, /* algorithms with rewards, where no reward model gives them */
+    SCENARIO_USE_PRECOMPUTED, /* offline ones whose reference can score the pairs before */
+    SCENARIO_USE_OLD_LOGPROBS,
+    SCENARIO_USE_CRITIC,
+    SCENARIO_USE_BEST, /* of each prompt's answers some are kept */
+    SCENARIO_USE_MIXED /* of prompts those with mixed answers are kept */
 };
 
 struct scenario_schema_entry {

@@ -30,7 +30,7 @@ int64_t scenario_dropped_prompts(const struct rlhfsim_scenario *scenario) {
 
 /* ceil(samples / minibatch) for each pass over the samples of a step of `prompts`. */
 static int64_t step_updates(const struct rlhfsim_scenario *scenario, int64_t prompts) {
-    int64_t samples = prompts * scenario->algorithm.samples_per_prompt;
+    int64_t samples = prompts * scenario->algorithm.kept_samples_per_prompt;
     int64_t size = scenario->algorithm.minibatch_samples;
     return scenario->algorithm.epochs * ((samples + size - 1) / size);
 }
@@ -38,7 +38,13 @@ static int64_t step_updates(const struct rlhfsim_scenario *scenario, int64_t pro
 int64_t scenario_optimizer_steps(const struct rlhfsim_scenario *scenario) {
     int64_t rest = scenario_short_prompts(scenario);
     int64_t short_steps = rest > 0 ? scenario->dataset.epochs : 0;
-    return (scenario->steps - short_steps) *
-               step_updates(scenario, scenario->algorithm.prompts_per_step) +
-           short_steps * step_updates(scenario, rest);
+    int64_t warmup = scenario->algorithm.critic_warmup_steps;
+    int64_t full = step_updates(scenario, scenario->algorithm.prompts_per_step);
+    int64_t all =
+        (scenario->steps - short_steps) * full + short_steps * step_updates(scenario, rest);
+    if (warmup >= scenario->steps)
+        return 0;
+    for (int64_t step = 1; step <= warmup; step++)
+        all -= step_updates(scenario, scenario_step_at(scenario, step).prompts);
+    return all;
 }

@@ -10,13 +10,22 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define CHECK_POOLS 4
+
+struct check_pool {
+    const char *name;
+    int gpus;
+};
+
 struct check {
     const char *directory;
     FILE *report;
     size_t faults;
     json_t *summary;
-    size_t spans; /* rows of timeline.csv */
-    int gpus;     /* 1 + the largest number of a "gpuN" seen */
+    size_t spans;      /* rows of timeline.csv */
+    size_t pool_count; /* of a split: then phases may overlap */
+    struct check_pool pools[CHECK_POOLS];
+    int gpus; /* 1 + the largest number of a "gpuN" seen */
 };
 
 void check_fault(struct check *check, const char *format, ...)

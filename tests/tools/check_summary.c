@@ -6,7 +6,20 @@
 
 /* The keys of the contract. `needed` figures are known in every feasible run, `memory` ones always;
  * the others may be null (an offline algorithm has no rollout). */
-enum kind { FIGURE, FRACTION, COUNT, NUMBER, FLAG, TEXT, ITEMS, PATH, PROVENANCE };
+enum kind {
+    FIGURE,
+    FRACTION,
+    COUNT,
+    NUMBER,
+    FLAG,
+    TEXT,
+    ITEMS,
+    PATH,
+    PROVENANCE,
+    STALENESS,
+    POOLS,
+    SIGNED
+};
 enum need { ALWAYS, FEASIBLE, OPTIONAL };
 
 static const struct key {
@@ -44,7 +57,11 @@ static const struct key {
     {"rollout.max_response_tokens", FIGURE, OPTIONAL},
     {"rollout.useless_tokens", FIGURE, OPTIONAL},
     {"rollout.tail_floor_s", FIGURE, OPTIONAL},
+    {"rollout.rounds", FIGURE, OPTIONAL},
+    {"rollout.wasted_share", FRACTION, OPTIONAL},
+    {"rollout.exhausted_share", FRACTION, OPTIONAL},
     {"staleness.mean_versions", FIGURE, OPTIONAL},
+    {"staleness.distribution", STALENESS, OPTIONAL},
     {"memory.fits", FLAG, ALWAYS},
     {"memory.peak_bytes", FIGURE, ALWAYS},
     {"memory.capacity_bytes", NUMBER, ALWAYS},
@@ -58,10 +75,16 @@ static const struct key {
     {"cost.formula_usd", FIGURE, FEASIBLE},
     {"gpu_hours", FIGURE, FEASIBLE},
     {"idle_fraction", FRACTION, FEASIBLE},
+    {"pools", POOLS, OPTIONAL},
     {"compute.total_flops", FIGURE, FEASIBLE},
     {"compute.pretraining_fraction", FIGURE, OPTIONAL},
     {"limit.resource", TEXT, OPTIONAL},
     {"limit.gain_fraction", FIGURE, OPTIONAL},
+    {"scaling.faster_fraction", SIGNED, OPTIONAL},
+    {"scaling.dearer_fraction", SIGNED, OPTIONAL},
+    {"scaling.phase", TEXT, OPTIONAL},
+    {"scaling.phase_share", FRACTION, OPTIONAL},
+    {"scaling.phase_shorter_fraction", SIGNED, OPTIONAL},
     {"critical_path", PATH, FEASIBLE},
     {"events", COUNT, FEASIBLE},
     {"provenance", PROVENANCE, OPTIONAL},
@@ -135,6 +158,46 @@ static void check_provenance(struct check *check, json_t *provenance) {
     }
 }
 
+/* Shares by ascending versions that add up to all samples; their mean is mean_versions. */
+static void check_staleness(struct check *check, const json_t *list) {
+    double sum = 0.0, mean = 0.0;
+    json_int_t before = -1;
+    size_t i;
+    json_t *member;
+    json_array_foreach(list, i, member) {
+        json_int_t versions = json_integer_value(json_object_get(member, "versions"));
+        const json_t *share = json_object_get(member, "share");
+        check_figure(check, "staleness.distribution.share", share, 1.0);
+        double middle = json_number_value(json_object_get(share, "p50"));
+        if (versions <= before)
+            check_fault(check, "summary.json: staleness.distribution is not in order");
+        before = versions;
+        sum += middle;
+        mean += middle * (double)versions;
+    }
+    if (!json_is_array(list) || !check_near(sum, 1.0, 1e-9, 0.0))
+        check_fault(check, "summary.json: the shares of staleness.distribution are %g", sum);
+    check_agrees(check, "staleness.mean_versions", mean);
+}
+
+/* Names, GPUs and idle shares; pools lie in their order from the first GPU on. */
+static void check_pools(struct check *check, const json_t *list) {
+    size_t i;
+    json_t *member;
+    if (!json_is_array(list) || json_array_size(list) > CHECK_POOLS)
+        check_fault(check, "summary.json: pools is no array of at most %d", CHECK_POOLS);
+    json_array_foreach(list, i, member) {
+        const char *name = json_string_value(json_object_get(member, "name"));
+        json_int_t gpus = json_integer_value(json_object_get(member, "gpus"));
+        check_figure(check, "pools.idle_fraction", json_object_get(member, "idle_fraction"), 1.0);
+        check_figure(check, "pools.peak_bytes", json_object_get(member, "peak_bytes"), HUGE_VAL);
+        if (name == NULL || gpus < 1)
+            check_fault(check, "summary.json: pools.%zu has no name or no GPUs", i);
+        else if (i < CHECK_POOLS)
+            check->pools[check->pool_count++] = (struct check_pool){name, (int)gpus};
+    }
+}
+
 static bool is_plain(enum kind kind, const json_t *value) {
     switch (kind) {
     case COUNT:
@@ -153,6 +216,10 @@ static void check_value(struct check *check, const struct key *key, json_t *valu
     case FIGURE:
         check_figure(check, key->path, value, HUGE_VAL);
         break;
+    case SIGNED: /* a change, which may go either way */
+        if (json_object_size(value) != 3 || !json_is_number(json_object_get(value, "p50")))
+            check_fault(check, "summary.json: %s is not {p10, p50, p90}", key->path);
+        break;
     case FRACTION:
         check_figure(check, key->path, value, 1.0);
         break;
@@ -164,6 +231,12 @@ static void check_value(struct check *check, const struct key *key, json_t *valu
         break;
     case PROVENANCE:
         check_provenance(check, value);
+        break;
+    case STALENESS:
+        check_staleness(check, value);
+        break;
+    case POOLS:
+        check_pools(check, value);
         break;
     default:
         if (!is_plain(key->kind, value))

@@ -13,12 +13,14 @@ struct phase_row {
     const char *phase;
     double busy_s;
     double gpu_ns; /* spans of all GPUs in it */
+    int gpus;      /* of its pools; 0: of all */
 };
 
 struct phases {
     struct phase_row *rows;
     size_t count;
     bool ordered; /* rows can be searched by time */
+    bool overlap; /* they cannot: phases of several pools */
 };
 
 static double seconds(double ns) {
@@ -27,6 +29,35 @@ static double seconds(double ns) {
 
 /* ---- phases.csv ------------------------------------------------------------------------------*/
 
+/* GPUs of a pool, or of the trainer's where it has none. */
+static int pool_gpus(const struct check *check, const char *name) {
+    for (size_t i = 0; i < check->pool_count; i++)
+        if (strcmp(check->pools[i].name, name) == 0)
+            return check->pools[i].gpus;
+    return check->pools[0].gpus;
+}
+
+static bool is_one_of(const char *phase, const char *const *names) {
+    while (*names != NULL && strcmp(phase, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* GPUs that a phase of a split keeps busy; 0 without pools. A checkpoint has no span on a GPU, and
+ * is idle time of all that trained. */
+static int gpus_of_phase(const struct check *check, const char *phase) {
+    static const char *const critics[] = {"values", "critic_update", NULL};
+    if (check->pool_count == 0)
+        return 0;
+    if (strcmp(phase, "rollout") == 0)
+        return pool_gpus(check, "rollout");
+    if (strcmp(phase, "weight_sync") == 0)
+        return pool_gpus(check, "train") + pool_gpus(check, "rollout");
+    if (is_one_of(phase, critics))
+        return pool_gpus(check, "critic");
+    return pool_gpus(check, strcmp(phase, "reward") == 0 ? "reward" : "train");
+}
+
 static void check_phase_row(struct check *check, const struct check_table *table, size_t i,
                             struct phase_row *row, double *idle_s) {
     *row = (struct phase_row){.step = check_integer(check, table, i, 0),
@@ -34,6 +65,7 @@ static void check_phase_row(struct check *check, const struct check_table *table
                               .start = check_nanoseconds(check, table, i, 2),
                               .end = check_nanoseconds(check, table, i, 3),
                               .busy_s = check_number(check, table, i, 4)};
+    row->gpus = gpus_of_phase(check, row->phase);
     *idle_s = check_number(check, table, i, 5);
     double length_s = seconds((double)(row->end - row->start));
     if (!check_is_phase(row->phase))
@@ -48,7 +80,10 @@ static void check_phase_row(struct check *check, const struct check_table *table
 
 static void check_order(struct check *check, struct phases *phases) {
     phases->ordered = true;
-    for (size_t i = 1; i < phases->count; i++) {
+    for (size_t i = 1; i < phases->count && check->pool_count > 0; i++)
+        if (phases->rows[i].end < phases->rows[i - 1].end)
+            check_fault(check, "phases.csv: row %zu ends before the one above", i + 1);
+    for (size_t i = 1; i < phases->count && check->pool_count == 0; i++) {
         const struct phase_row *row = &phases->rows[i];
         if (row[0].start < row[-1].end) {
             check_fault(check, "phases.csv: row %zu starts before the one above has ended", i + 1);
@@ -61,8 +96,13 @@ static void check_order(struct check *check, struct phases *phases) {
 }
 
 /* Step 0 is what runs before the first step. */
-static double step_count(const struct phases *phases) {
+static double step_count(const struct check *check, const struct phases *phases) {
     double steps = 0.0;
+    if (check->pool_count > 0) { /* rows of steps are mixed; the last row is of the last step */
+        for (size_t i = 0; i < phases->count; i++)
+            steps = fmax(steps, (double)phases->rows[i].step);
+        return steps;
+    }
     for (size_t i = 0; i < phases->count; i++)
         if (phases->rows[i].step > 0 &&
             (i == 0 || phases->rows[i - 1].step != phases->rows[i].step))
@@ -79,7 +119,14 @@ static double phase_total_ns(const struct phases *phases, const char *name) {
 }
 
 static void check_sums(struct check *check, const struct phases *phases, double idle_s) {
-    double steps = step_count(phases), total_s = seconds(phase_total_ns(phases, NULL));
+    double steps = step_count(check, phases), total_s = seconds(phase_total_ns(phases, NULL));
+    if (check->pool_count > 0) {
+        double busy_s = 0.0; /* of all GPUs */
+        total_s = phases->count > 0 ? seconds((double)phases->rows[phases->count - 1].end) : 0.0;
+        for (size_t i = 0; i < phases->count; i++)
+            busy_s += phases->rows[i].busy_s * phases->rows[i].gpus;
+        idle_s = total_s - busy_s / check->gpus;
+    }
     if (steps < 1.0 || total_s <= 0.0) {
         check_fault(check, "phases.csv: no step");
         return;
@@ -139,6 +186,14 @@ static size_t row_at(const struct phases *phases, int64_t start) {
 /* Rows may touch and may be empty, so more than one can hold a span that has no length. */
 static struct phase_row *find_row(const struct phases *phases, int64_t step, const char *phase,
                                   int64_t start, int64_t end) {
+    for (size_t i = 0; i < phases->count && phases->overlap; i++) {
+        struct phase_row *row = &phases->rows[i];
+        if (row->step == step && row->start <= start && end <= row->end &&
+            strcmp(row->phase, phase) == 0)
+            return row;
+    }
+    if (phases->overlap)
+        return NULL;
     for (size_t i = row_at(phases, start); i < phases->count; i--) {
         struct phase_row *row = &phases->rows[i];
         if (row->end < start)
@@ -180,7 +235,8 @@ static struct span check_span(struct check *check, const struct check_table *tab
 
 static void check_busy(struct check *check, const struct phases *phases) {
     for (size_t i = 0; i < phases->count; i++) {
-        double busy_s = seconds(phases->rows[i].gpu_ns) / (check->gpus > 0 ? check->gpus : 1);
+        int gpus = phases->rows[i].gpus > 0 ? phases->rows[i].gpus : check->gpus;
+        double busy_s = seconds(phases->rows[i].gpu_ns) / (gpus > 0 ? gpus : 1);
         if (!check_near(phases->rows[i].busy_s, busy_s, 1e-6, SECONDS_TOLERANCE))
             check_fault(check, "phases.csv: row %zu: busy_s is %.9f, the spans say %.9f", i + 1,
                         phases->rows[i].busy_s, busy_s);
@@ -211,7 +267,8 @@ void check_timelines(struct check *check) {
     if (!check_table_read(check, "phases.csv", "step,phase,start_s,end_s,busy_s,idle_s", &table))
         return;
     struct phases phases = {.rows = calloc(table.rows + 1, sizeof *phases.rows),
-                            .count = table.rows};
+                            .count = table.rows,
+                            .overlap = check->pool_count > 0};
     double idle_s = 0.0;
     for (size_t i = 0; i < table.rows; i++) {
         double row_idle_s;

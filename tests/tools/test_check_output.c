@@ -37,17 +37,22 @@ static const char summary_json[] =
     ",\"p50_response_tokens\": " FIGURE("150.0") ",\"p90_response_tokens\": " FIGURE("300.0")
     ",\"max_response_tokens\": " FIGURE("512.0") ",\"useless_tokens\": " FIGURE("0.0")
     ", \"tail_floor_s\": " FIGURE("1.0")
+    ", \"rounds\": " FIGURE("1.0") ", \"wasted_share\": " FIGURE("0.0")
+    ", \"exhausted_share\": " FIGURE("0.0")
     "},\"staleness\": {\"mean_versions\": " FIGURE("0.0")
+    ", \"distribution\": [{\"versions\": 0, \"share\": " FIGURE("1.0") "}]"
     "},\"memory\": {\"fits\": true, \"peak_bytes\": " FIGURE("180.0")
     ", \"capacity_bytes\": 200.0,\"phase\": \"actor_update\", \"device\": \"gpu0\","
     " \"host_peak_bytes\": " FIGURE("10.0") ", \"verdict\": \"fits\","
     " \"fit_probability\": " FIGURE("0.9375") "},\"cost\": {\"total_usd\": " FIGURE("3.0")
     ", \"items_usd\": {\"accelerators\": " FIGURE("2.0") ", \"logs\": " FIGURE("1.0")
     "}, \"formula_usd\": " FIGURE("3.5") "},\"gpu_hours\": " FIGURE("0.0088888888888888889")
-    ",\"idle_fraction\": " FIGURE("0.125") ",\"compute\": {\"total_flops\": " FIGURE("1e15")
+    ",\"idle_fraction\": " FIGURE("0.125") ",\"pools\": null,\"compute\": {\"total_flops\": " FIGURE("1e15")
     ", \"pretraining_fraction\": null},\"limit\": {\"resource\": \"hbm_bandwidth\","
     " \"gain_fraction\": " FIGURE("0.1")
-    "},\"critical_path\": [{\"phase\": \"rollout\", \"share\": " FIGURE("0.625")
+    "},\"scaling\": {\"faster_fraction\": null, \"dearer_fraction\": null,"
+    " \"phase\": null, \"phase_share\": null, \"phase_shorter_fraction\": null},"
+    " \"critical_path\": [{\"phase\": \"rollout\", \"share\": " FIGURE("0.625")
     "},{\"phase\": \"actor_update\", \"share\": " FIGURE("0.375")
     "}],\"events\": 42, \"provenance\": {\"cluster.gpu\": \"measured\"}}";
 /* clang-format on */
@@ -321,15 +326,19 @@ static const char infeasible_json[] =
     " \"rollout\": {\"mean_response_tokens\": null,\"p99_response_tokens\": null,"
     " \"share_cut\": null, \"tail_idle_s\": null, \"p50_response_tokens\": null,"
     " \"p90_response_tokens\": null, \"max_response_tokens\": null, \"useless_tokens\": null,"
-    " \"tail_floor_s\": null}, \"staleness\": {\"mean_versions\": null},"
+    " \"tail_floor_s\": null, \"rounds\": null, \"wasted_share\": null,"
+    " \"exhausted_share\": null},"
+    " \"staleness\": {\"mean_versions\": null, \"distribution\": null},"
     " \"memory\": {\"fits\": false,\"peak_bytes\": " FIGURE("180.0")
     ", \"capacity_bytes\": 150.0, \"phase\": \"actor_update\",\"device\": \"gpu0\","
     " \"host_peak_bytes\": " FIGURE("10.0") ", \"verdict\": \"does not fit\","
     " \"fit_probability\": " FIGURE("0.0")
     "}, \"cost\": {\"total_usd\": null, \"items_usd\": null, \"formula_usd\": null},"
-    " \"gpu_hours\": null,\"idle_fraction\": null, \"compute\": {\"total_flops\": null,"
+    " \"gpu_hours\": null,\"idle_fraction\": null, \"pools\": null, \"compute\": {\"total_flops\": null,"
     " \"pretraining_fraction\": null}, \"limit\": {\"resource\": null,"
-    " \"gain_fraction\": null},\"critical_path\": null, \"events\": null,"
+    " \"gain_fraction\": null}, \"scaling\": {\"faster_fraction\": null, \"dearer_fraction\": null,"
+    " \"phase\": null, \"phase_share\": null, \"phase_shorter_fraction\": null},"
+    " \"critical_path\": null, \"events\": null,"
     " \"provenance\": {\"prices\": \"assumed\"}}";
 /* clang-format on */
 

@@ -35,7 +35,7 @@ expect_offered "--catalog --help --ignore-memory --json --max-microbatch --min-g
 expect_offered "--catalog --help --json --usage --version" catalog "--"
 expect_offered "algorithms engines fabrics frameworks gpus keys lengths models nodes prices stores topologies weight-sync weight-sync-rows" catalog ""
 expect_offered "gpus" catalog g
-expect_offered "dpo grpo ppo" catalog algorithms ""
+expect_offered "dapo dpo dr_grpo" catalog algorithms d
 expect_offered "training.packing training.pp training.precision training.prefetch" catalog keys training.p
 expect_offered "MI300X MI308X" catalog gpus MI30
 expect_offered "" catalog prices ""

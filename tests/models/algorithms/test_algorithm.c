@@ -22,14 +22,33 @@ START_TEST(phases_have_the_names_of_the_result_files) {
 END_TEST
 
 START_TEST(algorithms_are_found_by_name) {
-    static const char *const names[] = {"ppo", "grpo", "dpo"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"ppo",
+                                        "grpo",
+                                        "dr_grpo",
+                                        "gspo",
+                                        "dapo",
+                                        "rloo",
+                                        "reinforce_plus_plus",
+                                        "reinforce_plus_plus_baseline",
+                                        "remax",
+                                        "rejection_sampling",
+                                        "online_dpo",
+                                        "dpo",
+                                        "ipo",
+                                        "kto",
+                                        "cpo",
+                                        "simpo",
+                                        "orpo",
+                                        "sft",
+                                        "reward_model"};
+    const size_t count = sizeof names / sizeof names[0];
+    for (size_t i = 0; i < count; i++) {
         ck_assert_ptr_nonnull(algorithm_at(i));
         ck_assert_str_eq(algorithm_at(i)->name, names[i]);
         ck_assert_ptr_eq(algorithm_find(names[i]), algorithm_at(i));
         ck_assert(strlen(algorithm_at(i)->meaning) > 0);
     }
-    ck_assert_ptr_null(algorithm_at(3));
+    ck_assert_ptr_null(algorithm_at(count));
     ck_assert_ptr_null(algorithm_find("PPO"));
     ck_assert_ptr_null(algorithm_find(""));
 }
@@ -38,13 +57,15 @@ END_TEST
 /* A step as one word, "phase:work:role?condition", in an order that is written out below. */
 static void assert_steps(const char *name, const char *const *expected, size_t count) {
     static const char *const works[] = {
-        [ALGORITHM_WORK_GENERATE] = "generate", [ALGORITHM_WORK_WAKE] = "wake",
-        [ALGORITHM_WORK_SLEEP] = "sleep",       [ALGORITHM_WORK_SCORE] = "score",
-        [ALGORITHM_WORK_FORWARD] = "forward",   [ALGORITHM_WORK_UPDATE] = "update",
-        [ALGORITHM_WORK_SYNC] = "sync"};
+        [ALGORITHM_WORK_GENERATE] = "generate", [ALGORITHM_WORK_GREEDY] = "greedy",
+        [ALGORITHM_WORK_WAKE] = "wake",         [ALGORITHM_WORK_SLEEP] = "sleep",
+        [ALGORITHM_WORK_SCORE] = "score",       [ALGORITHM_WORK_FORWARD] = "forward",
+        [ALGORITHM_WORK_UPDATE] = "update",     [ALGORITHM_WORK_SYNC] = "sync"};
     static const char *const conditions[] = {[ALGORITHM_ALWAYS] = "",
                                              [ALGORITHM_IF_KL] = "?kl",
-                                             [ALGORITHM_IF_REFERENCE_EVERY_STEP] = "?every_step"};
+                                             [ALGORITHM_IF_REFERENCE_EVERY_STEP] = "?every_step",
+                                             [ALGORITHM_IF_OLD_LOGPROBS] = "?old",
+                                             [ALGORITHM_IF_LATER_ROUND] = "?later"};
     const struct algorithm_type *type = algorithm_find(name);
     ck_assert_ptr_nonnull(type);
     ck_assert_uint_eq(type->step_count, count);
@@ -63,7 +84,7 @@ START_TEST(ppo_in_verls_order) {
         "rollout:generate:actor",
         "transition:sleep:actor",
         "reward:score:reward",
-        "actor_logprob:forward:actor",
+        "actor_logprob:forward:actor?old",
         "reference_logprob:forward:reference?kl",
         "values:forward:critic",
         "critic_update:update:critic",
@@ -125,7 +146,9 @@ START_TEST(every_table_is_consistent) {
         ck_assert_uint_eq(count_work(type, ALGORITHM_WORK_GENERATE), rollouts);
         ck_assert_uint_eq(count_work(type, ALGORITHM_WORK_SYNC), rollouts);
         ck_assert_uint_eq(count_work(type, ALGORITHM_WORK_SLEEP), rollouts);
-        ck_assert_uint_eq(count_work(type, ALGORITHM_WORK_WAKE), rollouts);
+        /* Rounds of rollouts wake the engine again. */
+        ck_assert_uint_eq(count_work(type, ALGORITHM_WORK_WAKE),
+                          type->selection == ALGORITHM_SELECT_MIXED ? 2 * rollouts : rollouts);
         ck_assert_int_ge(type->sequences_per_sample, 1);
         ck_assert_int_ge(type->min_samples_per_prompt, 1);
         ck_assert_int_eq(type->needs[ALGORITHM_ROLE_ACTOR], ALGORITHM_REQUIRED);

@@ -146,7 +146,7 @@ START_TEST(ranks_wait_for_the_slowest_pipeline) {
     bool uneven = false;
     training_optimizer(actor, &optimizer);
     ck_assert_int_eq(forecast_samples_new(&plan, &samples), RLHFSIM_OK);
-    ck_assert_int_eq(forecast_split_new(&plan, &split), RLHFSIM_OK);
+    ck_assert_int_eq(forecast_split_new(&plan, plan.dp, &split), RLHFSIM_OK);
     forecast_samples_draw(&plan, 0, 1, &samples);
     for (size_t first = 0; first < 64; first += 32) {
         double slowest_s = 0.0;

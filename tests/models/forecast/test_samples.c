@@ -24,7 +24,7 @@ static void draw(struct drawn *drawn, const char *path, const char *const *sets,
     drawn->scenario = testing_scenario(path, sets);
     forecast_plan_make(drawn->scenario, &drawn->plan);
     ck_assert_int_eq(forecast_samples_new(&drawn->plan, &drawn->samples), RLHFSIM_OK);
-    ck_assert_int_eq(forecast_split_new(&drawn->plan, &drawn->split), RLHFSIM_OK);
+    ck_assert_int_eq(forecast_split_new(&drawn->plan, drawn->plan.dp, &drawn->split), RLHFSIM_OK);
     forecast_samples_draw(&drawn->plan, 0, step, &drawn->samples);
 }
 

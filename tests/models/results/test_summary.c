@@ -92,7 +92,13 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->rollout.max_response_tokens = next_figure(&value);
     summary->rollout.useless_tokens = next_figure(&value);
     summary->rollout.tail_floor_s = next_figure(&value);
+    summary->rollout.rounds = next_figure(&value);
+    summary->rollout.wasted_share = next_figure(&value);
+    summary->rollout.exhausted_share = next_figure(&value);
     summary->staleness.mean_versions = next_figure(&value);
+    summary->staleness.share_count = 2;
+    summary->staleness.shares[0] = (struct results_stale_share){0, next_figure(&value)};
+    summary->staleness.shares[1] = (struct results_stale_share){3, next_figure(&value)};
     fill_full_memory(summary, &value);
     summary->cost.total_usd = next_figure(&value);
     results_summary_add_item(summary, "accelerators", next_figure(&value));
@@ -100,10 +106,20 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->cost.formula_usd = next_figure(&value);
     summary->gpu_hours = next_figure(&value);
     summary->idle_fraction = next_figure(&value);
+    summary->pool_count = 2;
+    summary->pools[0] =
+        (struct results_pool){"train", 24, next_figure(&value), next_figure(&value)};
+    summary->pools[1] =
+        (struct results_pool){"rollout", 8, next_figure(&value), next_figure(&value)};
     summary->compute.total_flops = next_figure(&value);
     summary->compute.pretraining_fraction = next_figure(&value);
     strcpy(summary->limit.resource, "hbm_bandwidth");
     summary->limit.gain_fraction = next_figure(&value);
+    summary->scaling.faster_fraction = next_figure(&value);
+    summary->scaling.dearer_fraction = next_figure(&value);
+    strcpy(summary->scaling.phase, "rollout");
+    summary->scaling.phase_share = next_figure(&value);
+    summary->scaling.phase_shorter_fraction = next_figure(&value);
     summary->critical_path_count = 2;
     summary->critical_path[0] =
         (struct results_path_share){ALGORITHM_PHASE_ROLLOUT, next_figure(&value)};
@@ -174,7 +190,14 @@ static const char *const contract[] = {
     "rollout.max_response_tokens",
     "rollout.useless_tokens",
     "rollout.tail_floor_s",
+    "rollout.rounds",
+    "rollout.wasted_share",
+    "rollout.exhausted_share",
     "staleness.mean_versions",
+    "staleness.distribution.0.versions",
+    "staleness.distribution.0.share",
+    "staleness.distribution.1.versions",
+    "staleness.distribution.1.share",
     "memory.fits",
     "memory.peak_bytes",
     "memory.capacity_bytes",
@@ -189,10 +212,23 @@ static const char *const contract[] = {
     "cost.formula_usd",
     "gpu_hours",
     "idle_fraction",
+    "pools.0.name",
+    "pools.0.gpus",
+    "pools.0.idle_fraction",
+    "pools.0.peak_bytes",
+    "pools.1.name",
+    "pools.1.gpus",
+    "pools.1.idle_fraction",
+    "pools.1.peak_bytes",
     "compute.total_flops",
     "compute.pretraining_fraction",
     "limit.resource",
     "limit.gain_fraction",
+    "scaling.faster_fraction",
+    "scaling.dearer_fraction",
+    "scaling.phase",
+    "scaling.phase_share",
+    "scaling.phase_shorter_fraction",
     "critical_path.0.phase",
     "critical_path.0.share",
     "critical_path.1.phase",

@@ -113,12 +113,20 @@ static const struct bad_case cases[] = {
     {"law: fixed", "law: gama",
      "s.yaml:24:24: error: rollout.prompt_tokens.law is 'gama', expected one of fixed, lognormal, "
      "gamma, weibull, histogram, trace; did you mean 'gamma'?"},
-    {"training:\n", "placement: {mode: async}\ntraining:\n",
-     "s.yaml:17:19: error: placement.mode is 'async', which this version does not support; "
-     "expected "
-     "colocated"},
+    {"training:\n", "placement: {mode: asink}\ntraining:\n",
+     "s.yaml:17:19: error: placement.mode is 'asink', expected one of colocated, split, "
+     "one_step_off, async"},
     {"training:\n", "placement: {train_gpus: 4}\ntraining:\n",
-     "s.yaml:17:13: error: placement.train_gpus is not supported by this version"},
+     "s.yaml:17:13: error: placement.train_gpus is not used by placement.mode colocated, which has "
+     "one pool; leave it out, or split them"},
+    {"training:\n", "placement: {staleness_versions: 1}\ntraining:\n",
+     "s.yaml:17:13: error: placement.staleness_versions is used by placement.mode async only; "
+     "leave "
+     "it out"},
+    {"training:\n", "placement: {mode: split, train_gpus: 4}\ntraining:\n",
+     "s.yaml:17:13: error: placement.weight_sync is required: how fast moves weights between pools "
+     "is in no row of frameworks.csv; expected a row of weight_sync.csv, such as "
+     "checkpoint-engine-broadcast"},
     {"training:\n", "reliability: {mtbf: 3 d}\ntraining:\n",
      "s.yaml:17:1: error: reliability is not supported by this version"},
     {"training:\n", "budget:\ntraining:\n",
@@ -200,8 +208,9 @@ static const struct bad_case cases[] = {
      "box, "
      "six, new"},
     {"name: ppo", "name: ppi",
-     "s.yaml:5:9: error: algorithm.name is 'ppi', expected one of ppo, grpo, dpo; did you mean "
-     "'ppo'?"},
+     "s.yaml:5:9: error: algorithm.name is 'ppi', expected one of ppo, grpo, dr_grpo, gspo, "
+     "dapo, rloo, reinforce_plus_plus, reinforce_plus_plus_baseline, remax, rejection_sampling, "
+     "online_dpo, dpo, ipo, kto, cpo, simpo, orpo, sft, reward_model; did you mean 'ppo'?"},
     {"actor: {model: small}", "actor: {model: Smal}",
      "s.yaml:11:18: error: models.actor.model is 'Smal', which the catalog does not have; did you "
      "mean 'small'?"},

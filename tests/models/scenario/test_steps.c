@@ -45,6 +45,7 @@ START_TEST(steps_are_those_of_a_loader) {
         uint64_t seed = state;
         int64_t parts = pick(&state, 4), full = pick(&state, 6);
         s->algorithm.samples_per_prompt = pick(&state, 4);
+        s->algorithm.kept_samples_per_prompt = s->algorithm.samples_per_prompt;
         s->algorithm.prompts_per_step = parts * full;
         s->algorithm.minibatch_samples = full * s->algorithm.samples_per_prompt;
         s->algorithm.epochs = pick(&state, 3);
@@ -73,7 +74,8 @@ START_TEST(written_steps_are_full) {
     ck_assert_ptr_nonnull(s);
     s->algorithm.type = algorithm_find("dpo");
     s->algorithm.prompts_per_step = s->algorithm.minibatch_samples = 16;
-    s->algorithm.samples_per_prompt = s->algorithm.epochs = s->dataset.epochs = 1;
+    s->algorithm.samples_per_prompt = s->algorithm.kept_samples_per_prompt = 1;
+    s->algorithm.epochs = s->dataset.epochs = 1;
     s->dataset.pairs = 20;
     s->dataset.drop_last = true;
     s->steps = 5;
