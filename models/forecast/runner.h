@@ -8,6 +8,7 @@
  * forecast/.
  */
 
+#include "models/forecast/pass_cache.h"
 #include "models/forecast/run.h"
 #include "models/forecast/samples.h"
 
@@ -41,9 +42,6 @@ struct forecast_lane {
 
     struct forecast_split split;
     struct forecast_segment segment;
-    struct training_cost last_cost; /* of the batch below: equal micro-batches are costed once */
-    struct llm_batch last_batch;
-    uint32_t last_key;
 
     /* The phase under way. */
     bool busy;
@@ -71,6 +69,7 @@ struct forecast_runner {
 
     struct forecast_lane lanes[SCENARIO_POOLS];
     struct forecast_flight flights[FORECAST_FLIGHTS]; /* step s in [s % FORECAST_FLIGHTS] */
+    struct forecast_pass_cache pass_cache;
 
     struct generation_replica **replicas;
     struct generation_cost *costs; /* of all replicas */

@@ -139,24 +139,6 @@ static void segment_add_seconds(struct forecast_lane *lane, double seconds) {
 
 /* ---- passes of the trainer ---------------------------------------------------------------- */
 
-enum pass { PASS_FORWARD, PASS_TRAIN, PASS_TRAIN_REDUCING };
-
-/* The cost of a micro-batch; the same one as last time is not worked out again. */
-static const struct training_cost *pass_cost(struct forecast_lane *lane, enum pass pass,
-                                             const struct llm_batch *batch) {
-    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
-    uint32_t key = 1u + (uint32_t)current(lane)->role * 4u + (uint32_t)pass;
-    if (key == lane->last_key && memcmp(batch, &lane->last_batch, sizeof *batch) == 0)
-        return &lane->last_cost;
-    if (pass == PASS_FORWARD)
-        training_forward(passes, batch, &lane->last_cost);
-    else
-        training_forward_backward(passes, batch, pass == PASS_TRAIN_REDUCING, &lane->last_cost);
-    lane->last_key = key;
-    lane->last_batch = *batch;
-    return &lane->last_cost;
-}
-
 /* Micro-batch k of every rank that has one. */
 static void add_microbatch(struct forecast_lane *lane, size_t k, bool training) {
     const struct forecast_plan *plan = lane->runner->plan;
@@ -166,11 +148,12 @@ static void add_microbatch(struct forecast_lane *lane, size_t k, bool training) 
         if (k >= split->counts[rank])
             continue;
         bool last = k + 1 == split->counts[rank];
-        enum pass pass = !training                        ? PASS_FORWARD
-                         : training_reduces(passes, last) ? PASS_TRAIN_REDUCING
-                                                          : PASS_TRAIN;
+        enum forecast_pass pass = !training                        ? FORECAST_PASS_FORWARD
+                                  : training_reduces(passes, last) ? FORECAST_PASS_UPDATE_REDUCING
+                                                                   : FORECAST_PASS_UPDATE;
         const struct training_cost *cost =
-            pass_cost(lane, pass, &split->batches[(size_t)rank * split->stride + k]);
+            forecast_pass_cost(&lane->runner->pass_cache, passes, current(lane)->role, pass,
+                               &split->batches[(size_t)rank * split->stride + k]);
         segment_add(lane, rank, cost);
         if (training)
             lane->runner->measures->training_flops += cost->flops;

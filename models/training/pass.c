@@ -20,7 +20,6 @@
 
 #include "models/training/pass.h"
 
-#include "models/training/chunk.h"
 #include "models/training/flops.h"
 #include "models/training/footprint.h"
 #include "models/training/links.h"
@@ -152,10 +151,6 @@ static void add_waits_again(const struct training_plan *plan, const struct llm_b
 
 /* ---- block by block -------------------------------------------------------------------------- */
 
-static bool shards_weights(const struct training_plan *plan) {
-    return plan->zero_stage >= TRAINING_SHARDED_WEIGHTS;
-}
-
 static double kept_transfer_s(const struct training_plan *plan, const struct llm_batch *batch,
                               const struct training_segment *segment) {
     if (!plan->offload_activations || segment->part != TRAINING_LAYER)
@@ -164,54 +159,57 @@ static double kept_transfer_s(const struct training_plan *plan, const struct llm
            plan->cluster->gpu.host_bandwidth_bytes_per_s;
 }
 
-static void make_forward(const struct training_plan *plan, const struct llm_batch *batch,
-                         const struct training_segment *segment, const struct training_block *block,
-                         struct training_direction *forward) {
-    *forward = (struct training_direction){.compute_s = block->forward_s};
-    add_waits(plan, batch, segment, block, false, forward);
-    if (shards_weights(plan)) {
-        forward->gather_s = training_gather_s(plan, segment);
-        forward->gather_bytes = training_gather_bytes(plan, segment);
-        forward->gather_zone_bytes = training_gather_zone_bytes(plan, segment);
-    }
+static void make_forward(const struct training_frame *frame, int i, const struct llm_batch *batch,
+                         const struct training_block *block, struct training_direction *forward) {
+    *forward =
+        (struct training_direction){.compute_s = block->forward_s,
+                                    .gather_s = frame->weights[i].gather_s,
+                                    .gather_bytes = frame->weights[i].gather_bytes,
+                                    .gather_zone_bytes = frame->weights[i].gather_zone_bytes};
+    add_waits(frame->plan, batch, &frame->segments[i], block, false, forward);
 }
 
-static void make_backward(const struct training_plan *plan, const struct llm_batch *batch,
-                          const struct training_segment *segment,
-                          const struct training_block *block,
-                          const struct training_direction *forward,
-                          struct training_direction *backward) {
-    *backward =
-        (struct training_direction){.compute_s = block->backward_s + block->recompute_s,
-                                    .reduce_s = training_reduce_s(plan, segment),
-                                    .reduce_bytes = training_reduce_bytes(plan, segment),
-                                    .reduce_zone_bytes = training_reduce_zone_bytes(plan, segment)};
-    add_waits(plan, batch, segment, block, true, backward);
-    add_waits_again(plan, batch, segment, block, backward);
+static void make_backward(const struct training_frame *frame, int i, const struct llm_batch *batch,
+                          const struct training_block *block, struct training_direction *backward) {
+    const struct training_plan *plan = frame->plan;
+    const struct training_weights *weights = &frame->weights[i];
+    *backward = (struct training_direction){.compute_s = block->backward_s + block->recompute_s,
+                                            .reduce_s = weights->reduce_s,
+                                            .reduce_bytes = weights->reduce_bytes,
+                                            .reduce_zone_bytes = weights->reduce_zone_bytes};
+    add_waits(plan, batch, &frame->segments[i], block, true, backward);
+    add_waits_again(plan, batch, &frame->segments[i], block, backward);
     if (!plan->reshard_after_forward)
         return;
-    backward->gather_s = forward->gather_s;
-    backward->gather_bytes = forward->gather_bytes;
-    backward->gather_zone_bytes = forward->gather_zone_bytes;
+    backward->gather_s = weights->gather_s;
+    backward->gather_bytes = weights->gather_bytes;
+    backward->gather_zone_bytes = weights->gather_zone_bytes;
+}
+
+void training_pass_in(const struct training_frame *frame, const struct llm_batch *batch,
+                      bool backward, struct training_pass *pass) {
+    struct training_plan kernels = *frame->plan;
+    kernels.trained = backward;
+    *pass = (struct training_pass){.plan = frame->plan, .count = frame->count};
+    for (int i = 0; i < pass->count; i++) {
+        struct training_block block;
+        const struct training_segment *segment = &frame->segments[i];
+        pass->segments[i] = *segment;
+        training_block_compute(&kernels, batch, segment, &block);
+        make_forward(frame, i, batch, &block, &pass->forward[i]);
+        if (!backward)
+            continue;
+        make_backward(frame, i, batch, &block, &pass->backward[i]);
+        pass->forward[i].transfer_s = kept_transfer_s(frame->plan, batch, segment);
+        pass->backward[i].transfer_s = pass->forward[i].transfer_s;
+    }
 }
 
 void training_pass_make(const struct training_plan *plan, const struct llm_batch *batch,
                         bool backward, struct training_pass *pass) {
-    struct training_plan kernels = *plan;
-    kernels.trained = backward;
-    *pass = (struct training_pass){.plan = plan};
-    pass->count = training_segments(plan, pass->segments);
-    for (int i = 0; i < pass->count; i++) {
-        struct training_block block;
-        const struct training_segment *segment = &pass->segments[i];
-        training_block_compute(&kernels, batch, segment, &block);
-        make_forward(plan, batch, segment, &block, &pass->forward[i]);
-        if (!backward)
-            continue;
-        make_backward(plan, batch, segment, &block, &pass->forward[i], &pass->backward[i]);
-        pass->forward[i].transfer_s = kept_transfer_s(plan, batch, segment);
-        pass->backward[i].transfer_s = pass->forward[i].transfer_s;
-    }
+    struct training_frame frame;
+    training_frame_make(plan, backward, &frame);
+    training_pass_in(&frame, batch, backward, pass);
 }
 
 /* ---- chains of blocks ------------------------------------------------------------------------ */
@@ -373,33 +371,55 @@ static void finish(const struct training_plan *plan, double host_s, struct train
     training_cost_scale(plan, cost);
 }
 
-void training_forward(const struct training_plan *plan, const struct llm_batch *batch,
-                      struct training_cost *cost) {
+/* How often each segment is in the whole model. */
+static void all_blocks(const struct training_frame *frame, int64_t blocks[TRAINING_SEGMENTS]) {
+    for (int i = 0; i < frame->count; i++)
+        blocks[i] = frame->segments[i].blocks;
+}
+
+void training_frame_forward(const struct training_frame *frame, const struct llm_batch *batch,
+                            struct training_cost *cost) {
+    const struct training_plan *plan = frame->plan;
     struct training_pass pass;
     int64_t blocks[TRAINING_SEGMENTS];
     CONTRACT(plan->pp == 1, "the whole model is on one stage");
-    training_chunk_blocks(plan, 0, blocks);
+    all_blocks(frame, blocks);
     *cost = (struct training_cost){0};
-    training_pass_make(plan, batch, false, &pass);
+    training_pass_in(frame, batch, false, &pass);
     training_pass_forward(&pass, blocks, cost);
     cost->flops = cost->hardware_flops = training_forward_flops(plan, batch);
     finish(plan, plan->software.microbatch_host_s, cost);
 }
 
-void training_forward_backward(const struct training_plan *plan, const struct llm_batch *batch,
-                               bool reduce, struct training_cost *cost) {
+void training_forward(const struct training_plan *plan, const struct llm_batch *batch,
+                      struct training_cost *cost) {
+    struct training_frame frame;
+    training_frame_make(plan, false, &frame);
+    training_frame_forward(&frame, batch, cost);
+}
+
+void training_frame_update(const struct training_frame *frame, const struct llm_batch *batch,
+                           bool reduce, struct training_cost *cost) {
+    const struct training_plan *plan = frame->plan;
     struct training_pass pass;
     int64_t blocks[TRAINING_SEGMENTS];
     CONTRACT(plan->trained, "a frozen model has no backward");
     CONTRACT(plan->pp == 1, "the whole model is on one stage");
-    training_chunk_blocks(plan, 0, blocks);
+    all_blocks(frame, blocks);
     *cost = (struct training_cost){0};
-    training_pass_make(plan, batch, true, &pass);
+    training_pass_in(frame, batch, true, &pass);
     training_pass_forward(&pass, blocks, cost);
     training_pass_backward(&pass, blocks, reduce, cost);
     cost->flops = training_forward_flops(plan, batch) + training_backward_flops(plan, batch);
     cost->hardware_flops = cost->flops + training_recompute_flops(plan, batch);
     finish(plan, 2.0 * plan->software.microbatch_host_s, cost);
+}
+
+void training_forward_backward(const struct training_plan *plan, const struct llm_batch *batch,
+                               bool reduce, struct training_cost *cost) {
+    struct training_frame frame;
+    training_frame_make(plan, true, &frame);
+    training_frame_update(&frame, batch, reduce, cost);
 }
 
 bool training_reduces(const struct training_plan *plan, bool last_microbatch) {

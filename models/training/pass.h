@@ -30,6 +30,7 @@
  */
 
 #include "models/training/block.h"
+#include "models/training/frame.h"
 
 /* Seconds that the compute stream waits, by what for. */
 struct training_exposed {
@@ -61,6 +62,14 @@ void training_forward(const struct training_plan *plan, const struct llm_batch *
  * reduced with it (overlapped with its backward, block by block). Model FLOPs: see flops.h. */
 void training_forward_backward(const struct training_plan *plan, const struct llm_batch *batch,
                                bool reduce, struct training_cost *cost);
+
+/* The same two in a frame of the plan (with a backward, for the second), which many passes share.
+ */
+void training_frame_forward(const struct training_frame *frame, const struct llm_batch *batch,
+                            struct training_cost *cost);
+void training_frame_update(const struct training_frame *frame, const struct llm_batch *batch,
+                           bool reduce, struct training_cost *cost);
+
 /* Whether a micro-batch must reduce: the last one of an optimizer step, and from ZeRO-2 on all of
  * them, unless the plan says otherwise. */
 bool training_reduces(const struct training_plan *plan, bool last_microbatch);
@@ -94,6 +103,8 @@ struct training_pass {
 /* Of a micro-batch; `backward` false for an inference pass. `plan` must outlive the pass. */
 void training_pass_make(const struct training_plan *plan, const struct llm_batch *batch,
                         bool backward, struct training_pass *pass);
+void training_pass_in(const struct training_frame *frame, const struct llm_batch *batch,
+                      bool backward, struct training_pass *pass);
 
 /* Adds one direction of `blocks` of each segment (see chunk.h), in order and without host time:
  * seconds with their parts, and bytes. */

@@ -42,6 +42,7 @@ struct chunk {
 
 struct table {
     const struct training_plan *plan;
+    struct training_frame frame;
     bool backward;
     int chunk_count;
     size_t microbatches; /* with the empty ones */
@@ -100,7 +101,7 @@ static void cost_batch(struct table *table, const struct llm_batch *batch,
                        struct training_pass *pass) {
     if (table->costed && memcmp(batch, &table->batch, sizeof *batch) == 0)
         return;
-    training_pass_make(table->plan, batch, table->backward, pass);
+    training_pass_in(&table->frame, batch, table->backward, pass);
     for (int c = 0; c < table->chunk_count; c++)
         cost_chunk(table, pass, &table->chunks[c]);
     table->batch = *batch;
@@ -163,7 +164,7 @@ static void lay_microbatch(struct table *table, const struct llm_batch *batch, s
     size_t chunks = (size_t)table->chunk_count;
     cost_batch(table, batch, &pass);
     if ((first && table->renewing) || (last && table->reducing))
-        training_pass_make(plan, batch, table->backward, &pass);
+        training_pass_in(&table->frame, batch, table->backward, &pass);
     for (int c = 0; c < table->chunk_count; c++) {
         size_t place = at * chunks + (size_t)c;
         int stage = c % plan->pp;
@@ -242,6 +243,7 @@ static bool table_new(const struct training_plan *plan, size_t count, bool backw
     if (table->chunks && table->forward_s && table->backward_s && table->send_s && table->ends &&
         table->stages && table->stage_s && (table->renewing || !renews) &&
         (table->reducing || !reduces)) {
+        training_frame_make(plan, backward, &table->frame);
         for (int c = 0; c < table->chunk_count; c++)
             training_chunk_blocks(plan, c, table->chunks[c].blocks);
         return true;
