@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every scenario that users start from is run, and what it writes is held against the contract and
 # against itself by the independent checker (tests/tools/check_output.h says how). With one replicate
-# every figure of the summary is one of the files; one scenario is also run as it stands.
+# every figure of the summary is one of the files; one scenario, of 516 steps, is also run as it stands.
 source tests/tools/lib.sh
 checker=${RLHFSIM_BUILD:?the build folder}/tests/check_output
 
@@ -15,8 +15,15 @@ run_and_check() {
     rm -rf "$scratch/out"
 }
 
+# Thousands of phases of a 70B model differ in nothing but their lengths: these runs end some steps
+# behind their first checkpoints, the second behind its first epoch of 478 steps.
 for scenario in scenarios/*.yaml; do
-    run_and_check "$scenario" --replicates 1
+    short=()
+    case $scenario in
+    */ppo-llama2-70b-32xh100.yaml) short=(--set steps=220) ;;
+    */dpo-lora-llama2-70b-8xa100.yaml) short=(--set steps=500) ;;
+    esac
+    run_and_check "$scenario" --replicates 1 "${short[@]}"
 done
 run_and_check scenarios/ppo-llama2-7b-8xa100.yaml
 
