@@ -23,13 +23,23 @@ typedef double memory_table[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT];
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* A budget below the longest sequence makes way for it. */
-struct llm_batch forecast_largest_batch(const struct forecast_plan *plan) {
+struct forecast_microbatch forecast_microbatch_of(const struct forecast_plan *plan,
+                                                  enum forecast_pass pass) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
+    if (pass == FORECAST_PASS_SCORE)
+        return (struct forecast_microbatch){scenario->training.logprob_microbatch_samples,
+                                            scenario->training.logprob_microbatch_tokens};
+    return (struct forecast_microbatch){scenario->training.microbatch_samples,
+                                        scenario->training.microbatch_tokens};
+}
+
+/* A budget below the longest sequence makes way for it. */
+struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum forecast_pass pass) {
+    struct forecast_microbatch size = forecast_microbatch_of(plan, pass);
     double longest = (double)(plan->prompt_limit + plan->response_limit);
-    double budget = (double)scenario->training.microbatch_tokens;
-    double sequences = (double)scenario->training.microbatch_samples *
-                       scenario->algorithm.type->sequences_per_sample;
+    double budget = (double)size.tokens;
+    double sequences =
+        (double)size.samples * plan->scenario->algorithm.type->sequences_per_sample;
     if (budget > 0.0)
         sequences = fmax(1.0, floor(budget / longest));
     double tokens = fmax(budget, sequences * longest);
@@ -75,10 +85,12 @@ static void hold_working(const struct forecast_plan *plan, const struct algorith
                          int stage, struct forecast_memory_state *state) {
     const struct training_plan *passes = &plan->passes[step->role];
     double *gpu = state->gpu[step->role];
-    struct llm_batch batch = forecast_largest_batch(plan);
+    bool update = step->work == ALGORITHM_WORK_UPDATE;
+    struct llm_batch batch =
+        forecast_largest_batch(plan, update ? FORECAST_PASS_UPDATE : FORECAST_PASS_SCORE);
     struct training_working_set set;
     double optimizer = 0.0;
-    if (step->work == ALGORITHM_WORK_UPDATE) {
+    if (update) {
         struct training_footprint footprint;
         training_footprint(passes, stage, &footprint);
         training_update_working_set(passes, stage, &batch,

@@ -99,8 +99,18 @@ void forecast_memory_at(const struct forecast_plan *plan, size_t step, int stage
                         struct forecast_memory_state *state);
 int forecast_stage_of(const struct forecast_plan *plan, int gpu);
 
+/* What micro-batches are for: updates, or passes without gradients (log-probs, values, rewards). */
+enum forecast_pass { FORECAST_PASS_UPDATE, FORECAST_PASS_SCORE };
+
+struct forecast_microbatch {
+    int64_t samples, tokens; /* one of them, the other 0 */
+};
+struct forecast_microbatch forecast_microbatch_of(const struct forecast_plan *plan,
+                                                  enum forecast_pass pass);
+
 /* Tokens of the largest micro-batch that can occur, all context-parallel ranks together. */
-struct llm_batch forecast_largest_batch(const struct forecast_plan *plan);
+struct llm_batch forecast_largest_batch(const struct forecast_plan *plan,
+                                        enum forecast_pass pass);
 
 /* Micro-batches of a data-parallel rank in an optimizer step; with a token budget the mean. */
 double forecast_microbatches(const struct forecast_plan *plan);

@@ -50,6 +50,10 @@ static const struct training_memory_type types[TRAINING_MEMORY_COEFFICIENTS] = {
                                       32.0, 6.0},
     [TRAINING_LOGIT_UPDATE_BYTES] = {"logit_update_bytes", "B",
                                      "of a logit in an update, all copies", 0.0, 32.0, 10.0},
+    [TRAINING_LOGIT_ENTROPY_BYTES] = {"logit_entropy_bytes", "B",
+                                      "of a logit in an update, more where its entropy is in the "
+                                      "loss",
+                                      0.0, 32.0, 4.0},
     [TRAINING_ALLOCATED_SHARE] = {"allocated_share", "share",
                                   "that is allocated beyond what is counted", 0.0, 1.0, 0.0},
     [TRAINING_ALLOCATED_BASE] = {"allocated_base", "GB",

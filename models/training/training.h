@@ -236,6 +236,7 @@ double training_parameters(const struct training_plan *plan);
 double training_trained_parameters(const struct training_plan *plan);
 /* Of its adapters. */
 double training_lora_parameters(const struct training_plan *plan);
+double training_lora_tensors(const struct training_plan *plan);
 
 /* GPUs that share one copy of a stage's weights other than experts: tp, times the ranks it is
  * sharded over where the plan's ZeRO stage does. Norms, which every tensor-parallel rank holds

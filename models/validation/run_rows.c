@@ -157,6 +157,14 @@ static void set_models(struct reading *reading) {
 
 /* ---- the trainer ----------------------------------------------------------------------------- */
 
+/* verl had the entropy in every update until its pull request 1100 (April 2025); reports are dated
+ * by their numbers. */
+static bool has_entropy(const struct reading *reading) {
+    const char *report = strstr(cell(reading, "notes"), "verl issue ");
+    long number = report == NULL ? 0 : strtol(report + strlen("verl issue "), NULL, 10);
+    return number > 0 && number < 1100;
+}
+
 static bool set_trainer(struct reading *reading) {
     const char *offload = cell(reading, "offload");
     int ep = count_or(reading, "train_ep", 1);
@@ -173,8 +181,14 @@ static bool set_trainer(struct reading *reading) {
     set(reading, "training.cp=%d", reading->cp);
     if (reading->cp > 1 && strcmp(framework_of(reading), "verl") == 0)
         set(reading, "training.context=ulysses");
-    if (is(reading, "train_backend", "dtensor")) /* its plans for tensor parallelism have none */
+    if (is(reading, "train_backend", "dtensor")) { /* its plans for tensor parallelism have none */
         set(reading, "training.sequence_parallel=false");
+        set(reading, "training.fusion=eager");
+    }
+    if (is(reading, "train_backend", "megatron"))
+        set(reading, "training.fusion=compiled");
+    if (has_entropy(reading))
+        set(reading, "training.entropy_loss=true");
     if (ep > 1)
         set(reading, "training.ep=%d", ep);
     if (ep > 1 && (reading->dp * reading->cp) % ep != 0)
