@@ -158,3 +158,9 @@ double training_counted_bytes(const struct training_memory_row *rows, size_t cou
         base += training_memory_value(rows, count, TRAINING_DEVICE_BASE, scope);
     return sum * (1.0 + share) + base * GIGABYTE;
 }
+
+double training_needed_bytes(const struct training_memory_row *rows, size_t count,
+                             const struct training_scope *scope, double sum) {
+    double beside = training_memory_value(rows, count, TRAINING_DEVICE_BASE, scope);
+    return training_counted_bytes(rows, count, scope, TRAINING_ALLOCATED, sum) + beside * GIGABYTE;
+}

@@ -78,6 +78,12 @@ enum training_counts { TRAINING_ALLOCATED, TRAINING_RESERVED, TRAINING_DEVICE };
 const char *training_counts_name(enum training_counts counts);
 bool training_counts_find(const char *name, enum training_counts *counts);
 
+/* Bytes that a device must have where models hold `sum` on it: the allocator gives back what it has
+ * cached and tries again before it fails (PyTorch's does), so that of the above what is asked
+ * counts, with what lies beside the allocator: allocated + device_base. */
+double training_needed_bytes(const struct training_memory_row *rows, size_t count,
+                             const struct training_scope *scope, double sum);
+
 /* The bytes that it reports where models hold `sum` on a GPU. */
 double training_counted_bytes(const struct training_memory_row *rows, size_t count,
                               const struct training_scope *scope, enum training_counts counts,

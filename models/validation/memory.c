@@ -47,7 +47,7 @@ enum rlhfsim_status memory_case_add(struct validation_run *run, const struct mem
     if (measured->peak)
         status = add(run, found, &metrics[0], measured->bytes, found->peak_bytes);
     if (status == RLHFSIM_OK && measured->outcome)
-        status = add(run, found, &metrics[1], measured->fits ? 1.0 : 0.0, found->fits ? 1.0 : 0.0);
+        status = add(run, found, &metrics[1], measured->fits ? 1.0 : 0.0, found->fits);
     return status;
 }
 
@@ -95,7 +95,7 @@ static enum rlhfsim_status add_row(struct reading *reading, const struct csv_row
     if (found.reason[0] == '\0') {
         memory_row_forecast(reading->run->catalog, &row, &forecast);
         found.peak_bytes = forecast.counted_bytes;
-        found.fits = forecast.device_bytes <= row.cluster.gpu.memory_bytes;
+        found.fits = forecast.fit_probability;
     }
     return memory_case_add(reading->run, &found);
 }

@@ -2,7 +2,7 @@
 #include "models/validation/memory_cases.h"
 
 #include "models/base/text.h"
-#include "models/forecast/plan.h"
+#include "models/forecast/verdict.h"
 #include "models/validation/run_rows.h"
 
 #include <math.h>
@@ -103,7 +103,7 @@ static void forecast_trainer(const struct reading *reading, const struct csv_row
         return;
     memory_row_forecast(reading->run->catalog, &plan, &forecast);
     found->peak_bytes = forecast.counted_bytes;
-    found->fits = forecast.device_bytes <= plan.cluster.gpu.memory_bytes;
+    found->fits = forecast.fit_probability;
 }
 
 /* ---- a whole run ----------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static bool needs_lengths(const struct reading *reading, const struct csv_row *r
 
 static const char *reason_of(const struct reading *reading, const struct csv_row *row,
                              const struct memory_case *found) {
-    if (!found->fits && needs_lengths(reading, row))
+    if (found->fits < 0.5 && needs_lengths(reading, row))
         return "not stated: mean_response_tokens (packed samples are as long as they were drawn)";
     return "";
 }
@@ -155,7 +155,7 @@ static enum rlhfsim_status plan_run(const struct reading *reading, struct run_se
         forecast_plan_make(scenario, plan);
         bool holds = plan->kv_missing_bytes <= 0.0;
         found->peak_bytes = trainer_peak(plan);
-        found->fits = forecast_plan_fits(plan);
+        found->fits = forecast_verdict_probability(plan);
         rlhfsim_scenario_free(scenario);
         if (holds)
             break;
