@@ -103,6 +103,8 @@ static void forecast_trainer(const struct reading *reading, const struct csv_row
         return;
     memory_row_forecast(reading->run->catalog, &plan, &forecast);
     found->peak_bytes = forecast.counted_bytes;
+    found->counted = true;
+    found->counts = plan.counts;
     found->fits = forecast.fit_probability;
 }
 
@@ -119,21 +121,6 @@ static double trainer_peak(const struct forecast_plan *plan) {
         most = fmax(most, sum);
     }
     return most;
-}
-
-/* Packed micro-batches of so many samples hold what was drawn: where not even the longest lengths
- * are too much, those do not matter. */
-static bool needs_lengths(const struct reading *reading, const struct csv_row *row) {
-    return strcmp(cell(reading, row, "packing"), "yes") == 0 &&
-           isnan(number(reading, row, "microbatch_tokens")) &&
-           isnan(number(reading, row, "mean_response_tokens"));
-}
-
-static const char *reason_of(const struct reading *reading, const struct csv_row *row,
-                             const struct memory_case *found) {
-    if (found->fits < 0.5 && needs_lengths(reading, row))
-        return "not stated: mean_response_tokens (packed samples are as long as they were drawn)";
-    return "";
 }
 
 /* The engine's share of a GPU is not in the table: the first of these that holds its weights and
@@ -173,9 +160,8 @@ static enum rlhfsim_status forecast_run_case(const struct reading *reading,
         status = plan_run(reading, settings, plan, found);
     }
     if (status == RLHFSIM_OK) {
-        const char *reason =
-            settings->reason[0] != '\0' ? settings->reason : reason_of(reading, row, found);
-        (void)snprintf(found->reason, sizeof found->reason, "%s", reason);
+        (void)snprintf(found->reason, sizeof found->reason, "%s", settings->reason);
+        found->counted = training_counts_find(cell(reading, row, "counts"), &found->counts);
         if (*cell(reading, row, "counts") == '\0')
             found->peak_reason =
                 "not stated: counts (of the trainer alone, or with the engine's pool)";

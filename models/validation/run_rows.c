@@ -238,6 +238,35 @@ static void set_length(struct reading *reading, const char *key, double mean, do
         mean > 0.0 && !reading->only_memory ? fmin(mean, cap) : cap);
 }
 
+/* Means of runs that print one (NVIDIA-NeMo/RL@7ea279abf, verl-project/verl-data@21b4c31fc,
+ * verl-project/verl@v0.7.0): prompts of mathematics, and responses of models that do not think, by
+ * their cap. */
+#define TYPICAL_PROMPT 130.0
+
+static double typical_response(double cap) {
+    return fmin(0.65 * cap, 10.0 * sqrt(cap));
+}
+
+static bool thinks(const char *model) {
+    return strstr(model, "Qwen3") != NULL || strstr(model, "R1") != NULL ||
+           strstr(model, "DeepSeek-V3") != NULL;
+}
+
+/* Packed micro-batches of so many samples are as long as what was drawn, not as long as it could
+ * be. */
+static bool is_drawn(const struct reading *reading) {
+    return reading->only_memory && is(reading, "packing", "yes") &&
+           number(reading, "microbatch_samples") >= 1.0 && !stated(reading, "microbatch_tokens") &&
+           !stated(reading, "mean_response_tokens") && !is(reading, "fixed_length", "yes") &&
+           !thinks(cell(reading, "actor_model"));
+}
+
+/* Per sample of the longest of very many such batches: the mean of n lengths that vary as much as
+ * they are long, and three deviations of it. */
+static double longest_drawn(const struct reading *reading, double typical, double cap) {
+    return fmin(cap, ceil(typical * (1.0 + 3.0 / sqrt(number(reading, "microbatch_samples")))));
+}
+
 /* "prompt + response capped at 4096": one token of it is a prompt. */
 static bool set_lengths(struct reading *reading) {
     double prompt = number(reading, "max_prompt_tokens");
@@ -249,6 +278,10 @@ static bool set_lengths(struct reading *reading) {
     }
     if (prompt == 0.0 || response < 1.0)
         return skip(reading, "not stated: max_prompt_tokens");
+    if (is_drawn(reading)) {
+        prompt = longest_drawn(reading, TYPICAL_PROMPT, prompt);
+        response = longest_drawn(reading, typical_response(response), response);
+    }
     set(reading, "rollout.max_new_tokens=%.17g", response);
     set_length(reading, "prompt_tokens", number(reading, "mean_prompt_tokens"), prompt);
     set_length(reading, "response_tokens", number(reading, "mean_response_tokens"), response);
