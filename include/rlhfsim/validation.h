@@ -14,8 +14,8 @@
  * columns: products (gpu, dtype, m, n, k, time_us), attention (gpu, phase, batch, seq_len, q_heads,
  * kv_heads, head_dim, kv_dtype, time_us) and operators of a layer (gpu, model, tp, num_tokens, op,
  * time_ms).
- * "training" reads tables of training steps, one a row; a row that does not state its GPUs, lengths,
- * batch, micro-batch and layout is skipped for what it lacks.
+ * "training" reads tables of training steps, one a row; a row that does not state its GPUs,
+ * lengths, batch, micro-batch and layout is skipped for what it lacks.
  */
 
 #include <rlhfsim/diagnostics.h>

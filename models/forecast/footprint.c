@@ -38,8 +38,7 @@ struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum f
     struct forecast_microbatch size = forecast_microbatch_of(plan, pass);
     double longest = (double)(plan->prompt_limit + plan->response_limit);
     double budget = (double)size.tokens;
-    double sequences =
-        (double)size.samples * plan->scenario->algorithm.type->sequences_per_sample;
+    double sequences = (double)size.samples * plan->scenario->algorithm.type->sequences_per_sample;
     if (budget > 0.0)
         sequences = fmax(1.0, floor(budget / longest));
     double tokens = fmax(budget, sequences * longest);

@@ -83,7 +83,9 @@ static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     passes->recompute = scenario->training.recompute;
     passes->attention = scenario->training.attention;
     passes->attention_rates = scenario->training.attention_rates;
-    passes->fusion = scenario->training.fusion;
+    passes->fusion = scenario->training.fusion == scenario->framework.fusion
+                         ? TRAINING_FUSION_COMPILED /* its own is in the framework's shares */
+                         : scenario->training.fusion;
     passes->offload = model->offload;
     passes->offload_activations = passes->trained && scenario->training.offload_activations;
     passes->logits = scenario->training.logits;
@@ -216,9 +218,8 @@ static void plan_weight_sync(struct forecast_plan *plan) {
     const struct training_plan *actor = &plan->passes[ALGORITHM_ROLE_ACTOR];
     const struct generation_plan *generation = &plan->generation;
     bool adapters = framework->weight_sync->adapters && actor->lora_rank > 0;
-    double parameters = adapters
-                            ? training_lora_parameters(actor)
-                            : (double)llm_parameters(actor->architecture, LLM_HEAD_VOCABULARY);
+    double parameters = adapters ? training_lora_parameters(actor)
+                                 : (double)llm_parameters(actor->architecture, LLM_HEAD_VOCABULARY);
     struct network_weight_sync_request request = {
         .cluster = &plan->scenario->cluster,
         .total_bytes = parameters * generation_format_bytes(generation->format),

@@ -109,8 +109,7 @@ struct forecast_microbatch forecast_microbatch_of(const struct forecast_plan *pl
                                                   enum forecast_pass pass);
 
 /* Tokens of the largest micro-batch that can occur, all context-parallel ranks together. */
-struct llm_batch forecast_largest_batch(const struct forecast_plan *plan,
-                                        enum forecast_pass pass);
+struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum forecast_pass pass);
 
 /* Micro-batches of a data-parallel rank in an optimizer step; with a token budget the mean. */
 double forecast_microbatches(const struct forecast_plan *plan);

@@ -282,10 +282,10 @@ void forecast_split_make(const struct forecast_plan *plan, struct forecast_sampl
         end += forecast_share(count, ranks, rank) * per_sample;
         struct llm_batch *batches = split->batches + rank * split->stride;
         split->counts[rank] =
-            size.tokens > 0 ? split_by_tokens(samples, begin, end, (double)size.tokens, split->fill,
-                                              batches)
-                            : split_by_count(plan, samples, begin, end,
-                                             (size_t)size.samples * per_sample, batches);
+            size.tokens > 0
+                ? split_by_tokens(samples, begin, end, (double)size.tokens, split->fill, batches)
+                : split_by_count(plan, samples, begin, end, (size_t)size.samples * per_sample,
+                                 batches);
         if (split->counts[rank] > split->most)
             split->most = split->counts[rank];
     }

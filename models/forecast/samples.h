@@ -65,9 +65,10 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan,
                                        struct forecast_split *split);
 void forecast_split_free(struct forecast_split *split);
 
-/* Cuts samples [first, first + count) of the step for updates or for passes without gradients, dealt out to the ranks in their order, evenly:
- * of a short mini-batch that dp does not divide, the first count % dp ranks have one more than the
- * others, which have none where there are fewer samples than ranks. */
+/* Cuts samples [first, first + count) of the step for updates or for passes without gradients,
+ * dealt out to the ranks in their order, evenly: of a short mini-batch that dp does not divide, the
+ * first count % dp ranks have one more than the others, which have none where there are fewer
+ * samples than ranks. */
 void forecast_split_make(const struct forecast_plan *plan, struct forecast_samples *samples,
                          size_t first, size_t count, enum forecast_pass pass,
                          struct forecast_split *split);

@@ -326,7 +326,9 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
     framework->fragmentation_fraction = number[FRAMEWORK_FRAGMENTATION_FRACTION];
     framework->drop_last_prompts = number[FRAMEWORK_DROP_LAST_PROMPTS] > 0.0;
     framework->drop_last_pairs = number[FRAMEWORK_DROP_LAST_PAIRS] > 0.0;
-    if (!training_fusion_find(row->text[FRAMEWORK_FUSION], &framework->fusion))
+    framework->fusion = TRAINING_FUSION_COMPILED;
+    if (row->text[FRAMEWORK_FUSION][0] != '\0' &&
+        !training_fusion_find(row->text[FRAMEWORK_FUSION], &framework->fusion))
         return blame_word(row, FRAMEWORK_FUSION, "fusion", "compiled or eager", diagnostics);
     return framework->weight_sync == NULL || /* a row of weight_sync.csv; see catalog.c */
            check_load(framework->weight_sync,

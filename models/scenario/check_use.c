@@ -71,11 +71,11 @@ static void check_token_budget(struct scenario_draft *draft, enum scenario_key k
     if (!scenario_known(draft, key) || budget >= longest_prompt + response)
         return;
     scenario_blame(draft, key,
-                   "%s is %" PRId64
-                   ", expected at least the longest sequence of %" PRId64 " tokens (prompt %" PRId64
-                   " + response %" PRId64 ")%s",
+                   "%s is %" PRId64 ", expected at least the longest sequence of %" PRId64
+                   " tokens (prompt %" PRId64 " + response %" PRId64 ")%s",
                    scenario_schema_at(key)->path, budget, longest_prompt + response, longest_prompt,
-                   response, unlimited ? "; rollout.prompt_tokens.limit would bound the prompt" : "");
+                   response,
+                   unlimited ? "; rollout.prompt_tokens.limit would bound the prompt" : "");
 }
 
 static void check_sequences(struct scenario_draft *draft) {

@@ -148,7 +148,7 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"drop_last_prompts", BOOLEAN, .optional = true, ELSE("no")},
     {"drop_last_pairs", BOOLEAN, .optional = true, ELSE("no")},
     {"family", .type = COLUMN_NOTE, .optional = true, ELSE("")},
-    {"fusion", .type = COLUMN_NOTE, .optional = true, ELSE("compiled")},
+    {"fusion", .type = COLUMN_NOTE, .optional = true, ELSE("")},
     ORIGIN};
 
 static const struct column sync_columns[SYNC_COLUMNS] = {

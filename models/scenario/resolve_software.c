@@ -22,7 +22,7 @@ void scenario_resolve_software(struct scenario_draft *draft) {
     struct training_scope scope = {.gpu = scenario->cluster.gpu.name,
                                    .family = framework->family,
                                    .attention = scenario->training.attention,
-                                   .fusion = scenario->training.fusion,
+                                   .fusion = TRAINING_FUSION_COMPILED,
                                    .precision = scenario->training.precision};
     struct training_software own = framework->training;
     training_coefficients_apply(rows, count, &scope, &framework->training);

@@ -41,7 +41,7 @@ enum scenario_optimizer {
 struct scenario_model {
     bool present;
     struct llm_architecture architecture;
-    int64_t lora_rank;             /* 0: full */
+    int64_t lora_rank; /* 0: full */
     enum training_lora_targets lora_targets;
     enum training_offload offload; /* models.X.offload, else training.offload for trained models */
 };
@@ -94,8 +94,8 @@ struct rlhfsim_scenario {
         int64_t microbatch_tokens;  /* token budget with packing; 0 without */
         int64_t logprob_microbatch_samples, logprob_microbatch_tokens; /* without gradients: one of
                                                                           them, as above */
-        bool packing;               /* sequences are concatenated, not padded to the longest */
-        bool balance_ranks;         /* by tokens */
+        bool packing;       /* sequences are concatenated, not padded to the longest */
+        bool balance_ranks; /* by tokens */
         enum training_recompute recompute;
         enum training_attention attention;
         struct training_attention_rates attention_rates; /* of that kernel on the GPU */

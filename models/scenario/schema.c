@@ -67,12 +67,13 @@ static const char *const plan_choices[] = {"on_demand", "spot", NULL};
                                        "; 0 trains all parameters",                               \
                                        INTEGER(0, 65536), .fallback = "0",                        \
                                        FIELD(models[ALGORITHM_ROLE_##ROLE].lora_rank)},           \
-    [KEY_MODELS_##ROLE##_LORA_TARGETS] =                                                          \
-        {"models." role ".lora_targets",                                                          \
-         "linear layers of the " role " that have adapters: all, each a pair, or query, key and " \
-         "value together one pair",                                                               \
-         CHOICE(targets_choices), .fallback = "all_linear",                                       \
-         FIELD(models[ALGORITHM_ROLE_##ROLE].lora_targets)},                                      \
+    [KEY_MODELS_##ROLE##                                                                          \
+        _LORA_TARGETS] = {"models." role ".lora_targets",                                         \
+                          "linear layers of the " role                                            \
+                          " that have adapters: all, each a pair, or query, key and "             \
+                          "value together one pair",                                              \
+                          CHOICE(targets_choices), .fallback = "all_linear",                      \
+                          FIELD(models[ALGORITHM_ROLE_##ROLE].lora_targets)},                     \
     [KEY_MODELS_##ROLE##_OFFLOAD] = {"models." role ".offload",                                   \
                                      "what of the " role " is kept in host memory while it is "   \
                                      "not in use; without it training.offload holds for trained " \

@@ -27,8 +27,9 @@
  * tp > 1.
  *
  * Software that runs kernels one by one (fusion eager; Transformers' modules do) keeps more: an RMS
- * norm widens its input to fp32 (4 bytes in place of 2) and keeps the result before the weight (2 more),
- * and a gated feed-forward the output of its activation, which the product with up reads (f more):
+ * norm widens its input to fp32 (4 bytes in place of 2) and keeps the result before the weight (2
+ * more), and a gated feed-forward the output of its activation, which the product with up reads (f
+ * more):
  *
  *     RMS norms, an element of the input   4 bytes more        (in fp32: the same, no copy but
  *     gated feed-forward                   f elements more      the result of 4)
@@ -85,14 +86,13 @@ static struct widths widths_of(const struct llm_architecture *a,
 
 /* Elements that an eager norm keeps more of each of its inputs'. */
 static double norm_copies(const struct training_plan *plan) {
-    bool copies =
-        plan->fusion == TRAINING_FUSION_EAGER && plan->architecture->norm != LLM_NORM_LAYER;
+    bool copies = plan->memory.eager && plan->architecture->norm != LLM_NORM_LAYER;
     return copies ? 4.0 / training_element_bytes(plan) : 0.0;
 }
 
 static double ffn_kept(const struct training_plan *plan, const struct widths *w) {
     bool gated = w->products > 1.0;
-    return w->ffn_kept + (gated && plan->fusion == TRAINING_FUSION_EAGER ? 1.0 : 0.0);
+    return w->ffn_kept + (gated && plan->memory.eager ? 1.0 : 0.0);
 }
 
 /* A block without recomputation; tokens on their way to experts are counted apart. */
@@ -134,7 +134,7 @@ static double scores_of(const struct training_plan *plan, const struct llm_batch
 
 /* Probabilities in training's format; eager software has them in fp32 besides. */
 static double score_bytes(const struct training_plan *plan, const struct llm_batch *batch) {
-    double eager = plan->fusion == TRAINING_FUSION_EAGER ? 4.0 : 0.0;
+    double eager = plan->memory.eager ? 4.0 : 0.0;
     double bytes = plan->memory.score_bytes > 0.0 ? plan->memory.score_bytes
                                                   : training_element_bytes(plan) + eager;
     return bytes * scores_of(plan, batch);

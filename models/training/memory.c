@@ -112,6 +112,7 @@ void training_memory_apply(const struct training_memory_row *rows, size_t count,
     for (int i = 0; i < TRAINING_MEMORY_COEFFICIENTS; i++)
         values[i] = training_memory_value(rows, count, (enum training_memory_coefficient)i, scope);
     plan->memory = (struct training_memory){
+        .eager = scope->fusion == TRAINING_FUSION_EAGER,
         .block_factor = values[TRAINING_BLOCK_FACTOR],
         .packed_factor = values[TRAINING_PACKED_FACTOR],
         .update_bytes = values[TRAINING_UPDATE_BYTES],

@@ -115,6 +115,7 @@ struct training_memory {
     double reduce_bytes;    /* a parameter of the block whose gradients are being reduced, beside
                                those in training's format */
     double logit_forward_bytes, logit_update_bytes; /* of one logit, all copies */
+    bool eager;               /* one kernel an operation: each keeps what its backward reads */
     bool updates_in_backward; /* a block's weights as soon as its gradients are there */
     bool streams_weights;     /* offloaded ones come block by block, not all for a phase */
 };

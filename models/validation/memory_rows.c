@@ -85,7 +85,8 @@ void memory_remarks_read(const char *notes, struct training_row *row) {
  * SGD: full training without a word about it can be any (a factor of three in memory). */
 static bool lacks_optimizer(const struct training_row *row, const char *notes) {
     static const char *const families[] = {"litgpt", "torchtune"};
-    if (row->plan.lora_rank > 0 || says(notes, "Adam"))
+    if (row->plan.lora_rank > 0 || says(notes, "Adam") ||
+        says(notes, "step in cumulative ladder")) /* which begins with Adam */
         return false;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strcmp(row->scope.family, families[i]) == 0)

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct validation_metric duration = {"time_s", true, false}, fits = {"fits", false, false};
+static const struct validation_metric duration = {"time_s", true, false},
+                                      fits = {"fits", false, false};
 
 static void add(struct rlhfsim_validation *validation, const char *source,
                 const struct validation_metric *metric, double measured, double forecast,
