@@ -260,7 +260,8 @@ static enum sim_status add_microbatches(struct forecast_runner *runner, size_t f
                                         bool training) {
     const struct training_plan *passes = &runner->plan->passes[current(runner)->role];
     enum sim_status status = SIM_OK;
-    forecast_split_make(runner->plan, &runner->samples, first, count, &runner->split);
+    forecast_split_make(runner->plan, &runner->samples, first, count,
+                        training ? FORECAST_PASS_UPDATE : FORECAST_PASS_SCORE, &runner->split);
     if (runner->cancelled)
         return SIM_OK;
     if (is_pipeline(passes, training))
