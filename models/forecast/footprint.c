@@ -105,8 +105,8 @@ static void hold_working(const struct forecast_plan *plan, const struct algorith
     const struct training_plan *passes = &plan->passes[step->role];
     double *gpu = state->gpu[step->role];
     bool update = step->work == ALGORITHM_WORK_UPDATE;
-    struct llm_batch batch = forecast_largest_batch(
-        plan, update ? FORECAST_PASS_UPDATE : FORECAST_PASS_SCORE, samples);
+    struct llm_batch batch =
+        forecast_largest_batch(plan, update ? FORECAST_PASS_UPDATE : FORECAST_PASS_SCORE, samples);
     struct training_working_set set;
     double optimizer = 0.0;
     if (update) {

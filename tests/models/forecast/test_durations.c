@@ -138,7 +138,7 @@ START_TEST(a_budget_that_no_rank_fills) {
     ck_assert_double_eq(batch.sequences, 2.0);
     ck_assert_double_eq(batch.score_pairs, 2 * 1536.0 * 1537.0 / 2.0);
     ck_assert_double_eq(largest(GRPO, halves, 0, FORECAST_PASS_UPDATE).tokens, 1536.0);
-    ck_assert_double_eq(largest(GRPO, halves, 0, ALGORITHM_WORK_FORWARD).tokens, 2 * 1536.0);
+    ck_assert_double_eq(largest(GRPO, halves, 0, FORECAST_PASS_SCORE).tokens, 2 * 1536.0);
 }
 END_TEST
 
