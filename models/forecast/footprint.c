@@ -32,24 +32,34 @@ int64_t forecast_fullest_step(const struct rlhfsim_scenario *scenario) {
 }
 
 /* Of the first rank, which has one more than others where they do not divide. */
-static double rank_samples(const struct forecast_plan *plan, enum algorithm_work work,
+static double rank_samples(const struct forecast_plan *plan, enum forecast_pass pass,
                            int64_t samples) {
     int64_t minibatch = plan->scenario->algorithm.minibatch_samples;
-    if (work == ALGORITHM_WORK_UPDATE && samples > minibatch)
+    if (pass == FORECAST_PASS_UPDATE && samples > minibatch)
         samples = minibatch;
     return (double)((samples + plan->dp - 1) / plan->dp);
 }
 
+struct forecast_microbatch forecast_microbatch_of(const struct forecast_plan *plan,
+                                                  enum forecast_pass pass) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    if (pass == FORECAST_PASS_SCORE)
+        return (struct forecast_microbatch){scenario->training.logprob_microbatch_samples,
+                                            scenario->training.logprob_microbatch_tokens};
+    return (struct forecast_microbatch){scenario->training.microbatch_samples,
+                                        scenario->training.microbatch_tokens};
+}
+
 /* A budget below the longest sequence makes way for it; one above all sequences of a rank is not
  * filled. */
-struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum algorithm_work work,
+struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum forecast_pass pass,
                                         int64_t samples) {
-    const struct rlhfsim_scenario *scenario = plan->scenario;
+    struct forecast_microbatch size = forecast_microbatch_of(plan, pass);
     double longest = (double)(plan->prompt_limit + plan->response_limit);
-    double budget = (double)scenario->training.microbatch_tokens;
-    double per_sample = scenario->algorithm.type->sequences_per_sample;
-    double most = rank_samples(plan, work, samples) * per_sample;
-    double sequences = (double)scenario->training.microbatch_samples * per_sample;
+    double budget = (double)size.tokens;
+    double per_sample = plan->scenario->algorithm.type->sequences_per_sample;
+    double most = rank_samples(plan, pass, samples) * per_sample;
+    double sequences = (double)size.samples * per_sample;
     if (budget > 0.0)
         sequences = fmax(1.0, floor(budget / longest));
     sequences = fmin(sequences, most);
@@ -66,7 +76,7 @@ double forecast_microbatches(const struct forecast_plan *plan, int64_t step_samp
     const struct rlhfsim_scenario *scenario = plan->scenario;
     double tokens = generation_lengths_mean(&scenario->rollout.prompt.fitted) +
                     generation_lengths_mean(&scenario->rollout.response.fitted);
-    double samples = rank_samples(plan, ALGORITHM_WORK_UPDATE, step_samples);
+    double samples = rank_samples(plan, FORECAST_PASS_UPDATE, step_samples);
     if (scenario->training.microbatch_samples > 0)
         return samples / (double)scenario->training.microbatch_samples;
     return samples * scenario->algorithm.type->sequences_per_sample * tokens /
@@ -96,10 +106,12 @@ static void hold_working(const struct forecast_plan *plan, const struct algorith
                          int stage, int64_t samples, struct forecast_memory_state *state) {
     const struct training_plan *passes = &plan->passes[step->role];
     double *gpu = state->gpu[step->role];
-    struct llm_batch batch = forecast_largest_batch(plan, step->work, samples);
+    bool update = step->work == ALGORITHM_WORK_UPDATE;
+    struct llm_batch batch =
+        forecast_largest_batch(plan, update ? FORECAST_PASS_UPDATE : FORECAST_PASS_SCORE, samples);
     struct training_working_set set;
     double optimizer = 0.0;
-    if (step->work == ALGORITHM_WORK_UPDATE) {
+    if (update) {
         struct training_footprint footprint;
         training_footprint(passes, stage, &footprint);
         double microbatches = forecast_microbatches(plan, samples) * plan->dp / passes->dp;

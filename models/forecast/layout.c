@@ -64,7 +64,7 @@ static void lay_checkpoints(const struct forecast_plan *plan, struct rlhfsim_lay
 
 static void lay_worst_batch(const struct forecast_plan *plan, struct rlhfsim_layout *layout) {
     struct llm_batch batch =
-        forecast_largest_batch(plan, ALGORITHM_WORK_UPDATE, forecast_fullest_step(plan->scenario));
+        forecast_largest_batch(plan, FORECAST_PASS_UPDATE, forecast_fullest_step(plan->scenario));
     layout->largest_sequences = batch.sequences;
     layout->largest_tokens = batch.tokens;
     layout->largest_probability = forecast_batch_probability(plan, (double)layout->longest_tokens);

@@ -11,11 +11,11 @@
 #include "models/algorithms/algorithm.h"
 #include "models/training/pass.h"
 
-enum forecast_pass {
-    FORECAST_PASS_FORWARD,
-    FORECAST_PASS_UPDATE,
-    FORECAST_PASS_UPDATE_REDUCING, /* gradients are reduced behind its backward */
-    FORECAST_PASS_COUNT
+enum forecast_cost {
+    FORECAST_COST_FORWARD,
+    FORECAST_COST_UPDATE,
+    FORECAST_COST_UPDATE_REDUCING, /* gradients are reduced behind its backward */
+    FORECAST_COST_COUNT
 };
 
 struct forecast_pass_entry {
@@ -26,7 +26,7 @@ struct forecast_pass_entry {
 
 struct forecast_pass_cache {
     struct training_frame frames[ALGORITHM_ROLE_COUNT]; /* plan NULL: not made yet */
-    struct forecast_pass_entry last[ALGORITHM_ROLE_COUNT][FORECAST_PASS_COUNT];
+    struct forecast_pass_entry last[ALGORITHM_ROLE_COUNT][FORECAST_COST_COUNT];
 };
 
 /* What training_forward or training_forward_backward give for the role's plan, which is the same in
@@ -34,7 +34,7 @@ struct forecast_pass_cache {
  * call. */
 const struct training_cost *forecast_pass_cost(struct forecast_pass_cache *cache,
                                                const struct training_plan *plan,
-                                               enum algorithm_role role, enum forecast_pass pass,
+                                               enum algorithm_role role, enum forecast_cost pass,
                                                const struct llm_batch *batch);
 
 #endif

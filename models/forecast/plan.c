@@ -129,12 +129,17 @@ static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
     passes->head = scenario_head(scenario->algorithm.type, role);
     passes->trained = is_trained(role);
     passes->lora_rank = model->lora_rank;
+    passes->lora_targets = model->lora_targets;
+    passes->lora_merged = scenario->training.lora_merged;
     plan_parallel(plan, passes);
     passes->dp = plan->pools[plan->role_pool[role]].dp;
     passes->precision = scenario->training.precision;
     passes->recompute = scenario->training.recompute;
     passes->attention = scenario->training.attention;
     passes->attention_rates = scenario->training.attention_rates;
+    passes->fusion = scenario->training.fusion == scenario->framework.fusion
+                         ? TRAINING_FUSION_COMPILED /* its own is in the framework's shares */
+                         : scenario->training.fusion;
     passes->offload = model->offload;
     passes->offload_activations = passes->trained && scenario->training.offload_activations;
     passes->logits = scenario->training.logits;
@@ -279,14 +284,13 @@ static void plan_weight_sync(struct forecast_plan *plan) {
     const struct training_plan *actor = &plan->passes[ALGORITHM_ROLE_ACTOR];
     const struct generation_plan *generation = &plan->generation;
     bool adapters = framework->weight_sync->adapters && actor->lora_rank > 0;
-    double parameters = adapters
-                            ? (double)llm_lora_parameters(actor->architecture, actor->lora_rank)
-                            : (double)llm_parameters(actor->architecture, LLM_HEAD_VOCABULARY);
+    double parameters = adapters ? training_lora_parameters(actor)
+                                 : (double)llm_parameters(actor->architecture, LLM_HEAD_VOCABULARY);
     struct network_weight_sync_request request = {
         .cluster = &plan->scenario->cluster,
         .total_bytes = parameters * generation_format_bytes(generation->format),
-        .tensors = (double)(adapters ? llm_lora_tensors(actor->architecture)
-                                     : llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY)),
+        .tensors = adapters ? training_lora_tensors(actor)
+                            : (double)llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY),
         .trainer_ranks =
             actor->zero_stage == 3 ? plan->pools[0].gpus : actor->tp * actor->pp * actor->ep,
         .engine_ranks = generation->tp,

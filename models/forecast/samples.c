@@ -431,16 +431,19 @@ static void deal(const struct forecast_plan *plan, struct forecast_samples *samp
 }
 
 void forecast_split_make(const struct forecast_plan *plan, struct forecast_samples *samples,
-                         size_t first, size_t count, struct forecast_split *split) {
-    const struct rlhfsim_scenario *scenario = plan->scenario;
+                         size_t first, size_t count, enum forecast_pass pass,
+                         struct forecast_split *split) {
+    struct forecast_microbatch size = forecast_microbatch_of(plan, pass);
     size_t ranks = split->ranks, per_sample = sequences_per_sample(plan);
     size_t end = first * per_sample;
     CONTRACT((first + count) * per_sample <= samples->sequences, "samples that the step has not");
-    if (split->of_draw == samples->draws && split->of_first == first && split->of_count == count)
+    if (split->of_draw == samples->draws && split->of_first == first && split->of_count == count &&
+        split->of_pass == pass)
         return; /* as it was cut for the pass before */
     split->of_draw = samples->draws;
     split->of_first = first;
     split->of_count = count;
+    split->of_pass = pass;
     split->most = 0;
     deal(plan, samples, first, count, split);
     for (size_t rank = 0; rank < ranks; rank++) {
@@ -448,11 +451,9 @@ void forecast_split_make(const struct forecast_plan *plan, struct forecast_sampl
         end += forecast_share(count, ranks, rank) * per_sample;
         struct llm_batch *batches = split->batches + rank * split->stride;
         split->counts[rank] =
-            scenario->training.microbatch_tokens > 0
-                ? split_by_tokens(samples, begin, end, (double)scenario->training.microbatch_tokens,
-                                  split->room, batches)
-                : split_by_count(plan, samples, begin, end,
-                                 (size_t)scenario->training.microbatch_samples * per_sample,
+            size.tokens > 0
+                ? split_by_tokens(samples, begin, end, (double)size.tokens, split->room, batches)
+                : split_by_count(plan, samples, begin, end, (size_t)size.samples * per_sample,
                                  batches);
         if (split->counts[rank] > split->most)
             split->most = split->counts[rank];

@@ -80,6 +80,7 @@ struct forecast_split {
     size_t most;      /* the largest count */
     uint64_t of_draw; /* what it was made of, to be found again */
     size_t of_first, of_count;
+    enum forecast_pass of_pass;
 };
 
 /* For passes of `ranks` data-parallel ranks. */
@@ -87,10 +88,12 @@ enum rlhfsim_status forecast_split_new(const struct forecast_plan *plan, int ran
                                        struct forecast_split *split);
 void forecast_split_free(struct forecast_split *split);
 
-/* Cuts samples [first, first + count) of the step, dealt out to the ranks in their order, evenly:
- * of a short mini-batch that dp does not divide, the first count % dp ranks have one more than the
- * others, which have none where there are fewer samples than ranks. */
+/* Cuts samples [first, first + count) of the step for updates or for passes without gradients,
+ * dealt out to the ranks in their order, evenly: of a short mini-batch that dp does not divide, the
+ * first count % dp ranks have one more than the others, which have none where there are fewer
+ * samples than ranks. */
 void forecast_split_make(const struct forecast_plan *plan, struct forecast_samples *samples,
-                         size_t first, size_t count, struct forecast_split *split);
+                         size_t first, size_t count, enum forecast_pass pass,
+                         struct forecast_split *split);
 
 #endif

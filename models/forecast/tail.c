@@ -74,7 +74,7 @@ static double at_least_once(double p, double n) {
 double forecast_batch_probability(const struct forecast_plan *plan, double tokens) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     struct llm_batch largest =
-        forecast_largest_batch(plan, ALGORITHM_WORK_UPDATE, forecast_fullest_step(scenario));
+        forecast_largest_batch(plan, FORECAST_PASS_UPDATE, forecast_fullest_step(scenario));
     double sequences = largest.sequences, run = microbatches_of_run(plan), mean, variance;
     if (scenario->training.microbatch_tokens > 0 &&
         (double)scenario->training.microbatch_tokens <= largest.tokens)

@@ -81,19 +81,39 @@ static void explain_shortage(struct forecast_verdict *verdict, const char *phase
  * fits. What lacks room for one sequence's cache, or host memory, does not. */
 #define MARGIN 0.05
 
+double forecast_fit_probability(double bytes, double capacity, double spread) {
+    if (spread <= 0.0)
+        return bytes <= capacity ? 1.0 : 0.0;
+    return 0.5 * erfc(-log(capacity / bytes) / (spread * sqrt(2.0)));
+}
+
+bool forecast_fit_is_marginal(double bytes, double capacity) {
+    return fabs(bytes / capacity - 1.0) <= MARGIN;
+}
+
 static double fit_probability(const struct forecast_plan *plan, enum shortage shortage) {
-    double spread = plan->scenario->training.memory_spread;
-    double capacity = plan->scenario->cluster.gpu.memory_bytes;
-    double room = log(capacity / forecast_gpu_peak(plan).bytes);
-    if (shortage == SHORTAGE_HOST || shortage == SHORTAGE_ENGINE || spread <= 0.0)
-        return shortage == SHORTAGE_NONE ? 1.0 : 0.0;
-    return 0.5 * erfc(-room / (spread * sqrt(2.0)));
+    if (shortage == SHORTAGE_HOST || shortage == SHORTAGE_ENGINE)
+        return 0.0;
+    return forecast_fit_probability(forecast_gpu_peak(plan).bytes,
+                                    plan->scenario->cluster.gpu.memory_bytes,
+                                    plan->scenario->training.memory_spread);
+}
+
+static bool is_marginal(const struct forecast_plan *plan, enum shortage shortage) {
+    return shortage != SHORTAGE_HOST && shortage != SHORTAGE_ENGINE &&
+           forecast_fit_is_marginal(forecast_gpu_peak(plan).bytes,
+                                    plan->scenario->cluster.gpu.memory_bytes);
+}
+
+double forecast_verdict_probability(const struct forecast_plan *plan) {
+    enum shortage shortage = shortage_of(plan);
+    if (is_marginal(plan, shortage))
+        return fit_probability(plan, shortage);
+    return shortage == SHORTAGE_NONE ? 1.0 : 0.0;
 }
 
 static const char *verdict_word(const struct forecast_plan *plan, enum shortage shortage) {
-    double capacity = plan->scenario->cluster.gpu.memory_bytes;
-    bool near = fabs(forecast_gpu_peak(plan).bytes / capacity - 1.0) <= MARGIN;
-    if (near && shortage != SHORTAGE_HOST && shortage != SHORTAGE_ENGINE)
+    if (is_marginal(plan, shortage))
         return "marginal";
     return shortage == SHORTAGE_NONE ? "fits" : "does not fit";
 }

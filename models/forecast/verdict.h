@@ -20,6 +20,15 @@ struct forecast_verdict {
     struct rlhfsim_memory_row rows[FORECAST_MEMORY_ROWS];
 };
 
+/* Probability that a peak forecast as `bytes` is at most `capacity`, the forecast's relative error
+ * being normal with the deviation `spread`; and whether it is so near that no yes or no is certain
+ * (within 5 %). */
+double forecast_fit_probability(double bytes, double capacity, double spread);
+bool forecast_fit_is_marginal(double bytes, double capacity);
+
+/* 1 or 0, or within 5 % of the limit the probability that the plan fits. */
+double forecast_verdict_probability(const struct forecast_plan *plan);
+
 /* Fills summary->memory and the verdict. */
 void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summary *summary,
                            struct forecast_verdict *verdict);

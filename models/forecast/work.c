@@ -148,9 +148,9 @@ static void add_microbatch(struct forecast_lane *lane, size_t k, bool training) 
         if (k >= split->counts[rank])
             continue;
         bool last = k + 1 == split->counts[rank];
-        enum forecast_pass pass = !training                        ? FORECAST_PASS_FORWARD
-                                  : training_reduces(passes, last) ? FORECAST_PASS_UPDATE_REDUCING
-                                                                   : FORECAST_PASS_UPDATE;
+        enum forecast_cost pass = !training                        ? FORECAST_COST_FORWARD
+                                  : training_reduces(passes, last) ? FORECAST_COST_UPDATE_REDUCING
+                                                                   : FORECAST_COST_UPDATE;
         const struct training_cost *cost =
             forecast_pass_cost(&lane->runner->pass_cache, passes, current(lane)->role, pass,
                                &split->batches[(size_t)rank * split->stride + k]);
@@ -251,7 +251,8 @@ static enum sim_status add_microbatches(struct forecast_lane *lane, size_t first
                                         bool training) {
     const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
     enum sim_status status = SIM_OK;
-    forecast_split_make(lane->runner->plan, &lane->flight->samples, first, count, &lane->split);
+    forecast_split_make(lane->runner->plan, &lane->flight->samples, first, count,
+                        training ? FORECAST_PASS_UPDATE : FORECAST_PASS_SCORE, &lane->split);
     if (lane->runner->cancelled)
         return SIM_OK;
     if (is_pipeline(passes, training))

@@ -302,6 +302,16 @@ static bool fill_store(const struct column_row *row, struct rlhfsim_diagnostics 
     return true;
 }
 
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static bool blame_word(const struct column_row *row, size_t column, const char *name,
+                       const char *expected, struct rlhfsim_diagnostics *diagnostics) {
+    char quoted[BASE_QUOTE_SIZE];
+    (void)tree_error(diagnostics, row->place[column], "%s is %s, expected %s", name,
+                     base_quote(row->text[column], quoted), expected);
+    return false;
+}
+
 /* ---- frameworks ------------------------------------------------------------------------------ */
 
 static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
@@ -336,6 +346,10 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
     framework->fragmentation_fraction = number[FRAMEWORK_FRAGMENTATION_FRACTION];
     framework->drop_last_prompts = number[FRAMEWORK_DROP_LAST_PROMPTS] > 0.0;
     framework->drop_last_pairs = number[FRAMEWORK_DROP_LAST_PAIRS] > 0.0;
+    framework->fusion = TRAINING_FUSION_COMPILED;
+    if (row->text[FRAMEWORK_FUSION][0] != '\0' &&
+        !training_fusion_find(row->text[FRAMEWORK_FUSION], &framework->fusion))
+        return blame_word(row, FRAMEWORK_FUSION, "fusion", "compiled or eager", diagnostics);
     return framework->weight_sync == NULL || /* a row of weight_sync.csv; see catalog.c */
            check_load(framework->weight_sync,
                       framework->weight_sync_cost.load_bandwidth_bytes_per_s,
@@ -469,14 +483,6 @@ static bool fill_law(const struct column_row *row, struct rlhfsim_diagnostics *d
                          value == NULL ? "no coefficient of" : "missing in", row->text[LAW_KERNEL]);
     }
     return good;
-}
-
-static bool blame_word(const struct column_row *row, size_t column, const char *name,
-                       const char *expected, struct rlhfsim_diagnostics *diagnostics) {
-    char quoted[BASE_QUOTE_SIZE];
-    (void)tree_error(diagnostics, row->place[column], "%s is %s, expected %s", name,
-                     base_quote(row->text[column], quoted), expected);
-    return false;
 }
 
 static bool find_coefficient(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,

@@ -185,6 +185,27 @@ static void check_step_size(struct scenario_draft *draft) {
                        MOST_SEQUENCES);
 }
 
+/* Passes without gradients take micro-batches of their own; by default those of updates. */
+static void resolve_logprob_microbatch(struct scenario_draft *draft) {
+    struct rlhfsim_scenario *scenario = draft->scenario;
+    bool samples = scenario_written(draft, KEY_TRAINING_LOGPROB_MICROBATCH_SAMPLES);
+    bool tokens = scenario_written(draft, KEY_TRAINING_LOGPROB_MICROBATCH_TOKENS);
+    if (!samples && !tokens) {
+        scenario->training.logprob_microbatch_samples = scenario->training.microbatch_samples;
+        scenario->training.logprob_microbatch_tokens = scenario->training.microbatch_tokens;
+    } else if (samples && tokens) {
+        scenario_blame_key(draft, KEY_TRAINING_LOGPROB_MICROBATCH_TOKENS,
+                           "training.logprob_microbatch_tokens and "
+                           "training.logprob_microbatch_samples exclude each other; write one of "
+                           "them");
+    } else if (tokens && !scenario->training.packing &&
+               scenario_known(draft, KEY_TRAINING_PACKING)) {
+        scenario_blame(draft, KEY_TRAINING_LOGPROB_MICROBATCH_TOKENS,
+                       "training.logprob_microbatch_tokens is a budget for packed sequences, "
+                       "expected training.packing: true with it");
+    }
+}
+
 /* ---- the stage ------------------------------------------------------------------------------- */
 
 static bool check_pool_batches(struct scenario_draft *draft, bool gpus_good, int gpus) {
@@ -220,5 +241,6 @@ void scenario_check_layout(struct scenario_draft *draft) {
         check_rollout_tp(draft);
     check_one_microbatch(draft);
     check_step_size(draft);
+    resolve_logprob_microbatch(draft);
     check_batches(draft, gpus);
 }

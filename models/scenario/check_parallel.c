@@ -79,9 +79,9 @@ static bool check_layers(struct scenario_draft *draft, enum algorithm_role role)
         return true;
     enum scenario_key key = vpp > 1 ? KEY_TRAINING_VPP : KEY_TRAINING_PP;
     scenario_blame(draft, key,
-                   "training.pp x vpp is %d x %d, expected a divisor of the %" PRId64
-                   " layers of models.%s, or of %" PRId64
-                   ", embedding and head in the place of a layer each",
+                   "training.pp x vpp is %d x %d, expected at most the %" PRId64
+                   " layers of models.%s (or a divisor of %" PRId64
+                   ", embedding and head in the place of a layer each)",
                    pp, vpp, layers, algorithm_role_name(role), layers + 2);
     return false;
 }

@@ -63,18 +63,18 @@ static void check_contexts(struct scenario_draft *draft, int64_t longest_prompt)
 }
 
 /* A sequence is not divided between micro-batches. */
-static void check_token_budget(struct scenario_draft *draft, int64_t longest_prompt) {
-    int64_t budget = draft->scenario->training.microbatch_tokens;
+static void check_token_budget(struct scenario_draft *draft, enum scenario_key key,
+                               int64_t longest_prompt) {
+    int64_t budget = draft->values.at[key].integer;
     int64_t response = draft->scenario->rollout.max_new_tokens;
     bool unlimited = generation_lengths_longest(&draft->scenario->rollout.prompt.fitted) == 0.0;
-    if (!scenario_known(draft, KEY_TRAINING_MICROBATCH_TOKENS) ||
-        budget >= longest_prompt + response)
+    if (!scenario_known(draft, key) || budget >= longest_prompt + response)
         return;
-    scenario_blame(draft, KEY_TRAINING_MICROBATCH_TOKENS,
-                   "training.microbatch_tokens is %" PRId64
-                   ", expected at least the longest sequence of %" PRId64 " tokens (prompt %" PRId64
-                   " + response %" PRId64 ")%s",
-                   budget, longest_prompt + response, longest_prompt, response,
+    scenario_blame(draft, key,
+                   "%s is %" PRId64 ", expected at least the longest sequence of %" PRId64
+                   " tokens (prompt %" PRId64 " + response %" PRId64 ")%s",
+                   scenario_schema_at(key)->path, budget, longest_prompt + response, longest_prompt,
+                   response,
                    unlimited ? "; rollout.prompt_tokens.limit would bound the prompt" : "");
 }
 
@@ -84,7 +84,8 @@ static void check_sequences(struct scenario_draft *draft) {
         return;
     int64_t longest_prompt = scenario_longest_prompt(draft);
     check_contexts(draft, longest_prompt);
-    check_token_budget(draft, longest_prompt);
+    check_token_budget(draft, KEY_TRAINING_MICROBATCH_TOKENS, longest_prompt);
+    check_token_budget(draft, KEY_TRAINING_LOGPROB_MICROBATCH_TOKENS, longest_prompt);
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */

@@ -36,8 +36,10 @@ static void describe(const struct scenario_model *model, enum llm_head head,
     bool trained = role == ALGORITHM_ROLE_ACTOR || role == ALGORITHM_ROLE_CRITIC;
     int64_t parameters = llm_parameters(architecture, head);
     int64_t lora_rank = trained ? model->lora_rank : 0;
+    struct training_plan adapters = {
+        .architecture = architecture, .lora_rank = lora_rank, .lora_targets = model->lora_targets};
     int64_t trained_parameters =
-        lora_rank > 0 ? llm_lora_parameters(architecture, lora_rank) : parameters;
+        lora_rank > 0 ? (int64_t)training_lora_parameters(&adapters) : parameters;
     *facts = (struct rlhfsim_model_facts){.role = algorithm_role_name(role),
                                           .model = architecture->name,
                                           .parameters = parameters,

@@ -21,10 +21,14 @@ void scenario_resolve_memory(struct scenario_draft *draft) {
                                    .family = scenario->framework.name,
                                    .tags = scenario->framework.family,
                                    .attention = scenario->training.attention,
+                                   .fusion = scenario->training.fusion,
                                    .precision = scenario->training.precision};
     training_plan_default(&plan);
     training_memory_apply(rows, count, &scope, &plan);
     scenario->training.memory = plan.memory;
+    if (scenario->training.entropy_loss)
+        scenario->training.memory.logit_update_bytes +=
+            training_memory_value(rows, count, TRAINING_LOGIT_ENTROPY_BYTES, &scope);
     scenario->training.memory_spread =
         training_memory_value(rows, count, TRAINING_MEMORY_SPREAD, &scope);
     apply_optimizer(scenario->training.optimizer, &scenario->training.memory);

@@ -184,6 +184,21 @@ static void check_lora(struct scenario_draft *draft, enum algorithm_role role) {
                        scenario_schema_at(key)->path, model->lora_rank, model->architecture.hidden);
 }
 
+static void check_targets(struct scenario_draft *draft, enum algorithm_role role) {
+    const struct scenario_model *model = &draft->scenario->models[role];
+    enum scenario_key key = scenario_model_key(role, SCENARIO_MODEL_LORA_TARGETS);
+    const char *path = scenario_schema_at(key)->path;
+    bool latent = draft->model_known[role] && llm_is_latent(&model->architecture);
+    if (scenario_written(draft, key) && model->lora_rank == 0)
+        scenario_blame_key(draft, key, "%s is written, but models.%s has no lora_rank", path,
+                           algorithm_role_name(role));
+    else if (model->lora_targets == TRAINING_LORA_QKV && latent)
+        scenario_blame(draft, key,
+                       "%s is qkv, but the model of models.%s has latent attention, whose "
+                       "queries, keys and values are no one product; expected all_linear",
+                       path, algorithm_role_name(role));
+}
+
 static void resolve_offload(struct scenario_draft *draft, enum algorithm_role role) {
     struct scenario_model *model = &draft->scenario->models[role];
     enum scenario_key key = scenario_model_key(role, SCENARIO_MODEL_OFFLOAD);
@@ -210,6 +225,7 @@ static void resolve_role(struct scenario_draft *draft, enum algorithm_role role)
     enum scenario_key key = scenario_model_key(role, SCENARIO_MODEL_MODEL);
     draft->model_known[role] = resolve_architecture(draft, key, &model->architecture);
     check_lora(draft, role);
+    check_targets(draft, role);
     resolve_offload(draft, role);
 }
 

@@ -5,7 +5,7 @@
  * its row of frameworks.csv, fitted to runs as they are. One with a family has the coefficients of
  * training.csv for the GPU, the attention kernel and the precision of the scenario; of its own row,
  * matmul_share then is a share in addition (of products and attention), and host times stay. All
- * coefficients are of compiled code and dense models.
+ * coefficients are of dense models.
  */
 
 #include "models/scenario/draft.h"
@@ -14,6 +14,8 @@ void scenario_resolve_software(struct scenario_draft *draft) {
     struct rlhfsim_scenario *scenario = draft->scenario;
     struct catalog_framework *framework = &scenario->framework;
     size_t count = 0;
+    if (!scenario_given(draft, KEY_TRAINING_FUSION))
+        scenario->training.fusion = framework->fusion;
     const struct training_coefficient_row *rows = catalog_coefficients(draft->catalog, &count);
     if (!draft->cluster_known || framework->family[0] == '\0')
         return;

@@ -65,7 +65,8 @@ enum scenario_load { SCENARIO_LOAD_NONE, SCENARIO_LOAD_WEIGHTS, SCENARIO_LOAD_CH
 struct scenario_model {
     bool present;
     struct llm_architecture architecture;
-    int64_t lora_rank;             /* 0: full */
+    int64_t lora_rank; /* 0: full */
+    enum training_lora_targets lora_targets;
     enum training_offload offload; /* models.X.offload, else training.offload for trained models */
 };
 
@@ -129,16 +130,21 @@ struct rlhfsim_scenario {
         int64_t microbatch_samples; /* samples (offline: pairs) a data-parallel rank and pass; 0
                                        with a token budget */
         int64_t microbatch_tokens;  /* token budget with packing; 0 without */
-        bool packing;               /* sequences are concatenated, not padded to the longest */
-        bool balance_ranks;         /* by tokens */
+        int64_t logprob_microbatch_samples, logprob_microbatch_tokens; /* without gradients: one of
+                                                                          them, as above */
+        bool packing;       /* sequences are concatenated, not padded to the longest */
+        bool balance_ranks; /* by tokens */
         enum training_recompute recompute;
         enum training_attention attention;
         struct training_attention_rates attention_rates; /* of that kernel on the GPU */
+        enum training_fusion fusion;
         enum training_offload offload;
         bool offload_activations;
         enum training_logits logits;
+        bool entropy_loss;
         enum scenario_optimizer optimizer;
         enum scenario_base base_weights;
+        bool lora_merged;
         struct training_memory memory; /* of the framework and the optimizer */
         double memory_spread;          /* relative standard deviation of a peak's forecast */
     } training;

@@ -39,12 +39,14 @@ static const char *const recompute_choices[] = {"none",      "selective", "full"
                                                 "attention", "operators", NULL};
 static const char *const attention_choices[] = {"measured", "unfused", "flash_1", "flash_2",
                                                 "flash_3",  "flash_4", "cudnn",   NULL};
+static const char *const fusion_choices[] = {"compiled", "eager", NULL};
 static const char *const context_choices[] = {"ring", "ulysses", NULL};
 static const char *const reduction_choices[] = {"by_stage", "once", "every_microbatch", NULL};
 static const char *const node_placement_choices[] = {"packed", "spread", NULL};
 static const char *const logits_choices[] = {"whole", "chunked", "fused", NULL};
 static const char *const optimizer_choices[] = {"adam", "adam_8bit", "sgd", NULL};
 static const char *const base_choices[] = {"unpacked", "nf4", NULL};
+static const char *const targets_choices[] = {"all_linear", "qkv", NULL};
 static const char *const mode_choices[] = {"colocated", "split", "one_step_off", "async", NULL};
 static const char *const bound_choices[] = {"wait", "drop", NULL};
 static const char *const format_choices[] = {"fp32", "bf16", "fp16", "fp8", "int4", "fp4", NULL};
@@ -65,10 +67,17 @@ static const char *const plan_choices[] = {"on_demand", "spot", NULL};
                                    "config.json (from the scenario's folder), or its columns",    \
                                    TEXT(4095), .row = true},                                      \
     [KEY_MODELS_##ROLE##_LORA_RANK] = {"models." role ".lora_rank",                               \
-                                       "rank of LoRA adapters on every linear layer of the " role \
+                                       "rank of LoRA adapters of the " role                       \
                                        "; 0 trains all parameters",                               \
                                        INTEGER(0, 65536), .fallback = "0",                        \
                                        FIELD(models[ALGORITHM_ROLE_##ROLE].lora_rank)},           \
+    [KEY_MODELS_##ROLE##                                                                          \
+        _LORA_TARGETS] = {"models." role ".lora_targets",                                         \
+                          "linear layers of the " role                                            \
+                          " that have adapters: all, each a pair, or query, key and "             \
+                          "value together one pair",                                              \
+                          CHOICE(targets_choices), .fallback = "all_linear",                      \
+                          FIELD(models[ALGORITHM_ROLE_##ROLE].lora_targets)},                     \
     [KEY_MODELS_##ROLE##_OFFLOAD] = {"models." role ".offload",                                   \
                                      "what of the " role " is kept in host memory while it is "   \
                                      "not in use; without it training.offload holds for trained " \
@@ -369,6 +378,15 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                         "token budget of one pass of one data parallel rank, with "
                                         "packing; this or microbatch_samples is required",
                                         INTEGER(1, VERY_MANY), FIELD(training.microbatch_tokens)},
+    [KEY_TRAINING_LOGPROB_MICROBATCH_SAMPLES] =
+        {"training.logprob_microbatch_samples",
+         "samples of one pass without gradients (log-probs, values, rewards); by default as many "
+         "as in updates",
+         INTEGER(1, VERY_MANY), FIELD(training.logprob_microbatch_samples)},
+    [KEY_TRAINING_LOGPROB_MICROBATCH_TOKENS] =
+        {"training.logprob_microbatch_tokens",
+         "token budget of a pass without gradients, with packing; by default that of updates",
+         INTEGER(1, VERY_MANY), FIELD(training.logprob_microbatch_tokens)},
     [KEY_TRAINING_PACKING] = {"training.packing",
                               "sequences are laid end to end instead of padded to the longest",
                               BOOLEAN, .fallback = "false", FIELD(training.packing)},
@@ -387,6 +405,11 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                 "memory",
                                 CHOICE(attention_choices), .fallback = "measured",
                                 FIELD(training.attention)},
+    [KEY_TRAINING_FUSION] = {"training.fusion",
+                             "whether element-wise kernels that follow one another are one "
+                             "(compiled, or a library of fused kernels) or one an operation "
+                             "(eager); by default what the framework does",
+                             CHOICE(fusion_choices), FIELD(training.fusion)},
     [KEY_TRAINING_OFFLOAD] = {"training.offload",
                               "what trained models keep in host memory while it is not in use",
                               CHOICE(offload_choices), .fallback = "none", FIELD(training.offload)},
@@ -398,6 +421,10 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                              "how the loss sees the logits: whole, in slices of the tokens, or "
                              "fused into the product so that none are kept",
                              CHOICE(logits_choices), .fallback = "whole", FIELD(training.logits)},
+    [KEY_TRAINING_ENTROPY_LOSS] = {"training.entropy_loss",
+                                   "the loss has a term with the entropy of the logits, which "
+                                   "keeps copies of them (a fused or chunked loss does not)",
+                                   BOOLEAN, .fallback = "false", FIELD(training.entropy_loss)},
     [KEY_TRAINING_OPTIMIZER] = {"training.optimizer",
                                 "what the optimizer keeps of a trained parameter: adam two moments "
                                 "in fp32, adam_8bit two in 8 bits, sgd none",
@@ -408,6 +435,10 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                    "training.precision says, or packed in four bits (QLoRA)",
                                    CHOICE(base_choices), .fallback = "unpacked",
                                    FIELD(training.base_weights)},
+    [KEY_TRAINING_LORA_MERGED] = {"training.lora_merged",
+                                  "passes without gradients (log-probs, values) find adapters "
+                                  "merged into the weights, at no work of their own",
+                                  BOOLEAN, .fallback = "false", FIELD(training.lora_merged)},
 
     [KEY_ROLLOUT_ENGINE] = {"rollout.engine",
                             "inference engine that generates: a name of the catalog, which has its "

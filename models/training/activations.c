@@ -26,9 +26,19 @@
  * stream, h. Column-parallel products want their input on every rank: h once, undivided, when
  * tp > 1.
  *
- * Software that runs kernels one by one keeps more of a block: block_factor of memory.csv; what it
- * copies of tokens on their way to experts and back (weighted in fp32, gradients in both formats)
- * is in routed_copies.
+ * Software that runs kernels one by one (fusion eager; Transformers' modules do) keeps more: an RMS
+ * norm widens its input to fp32 (4 bytes in place of 2) and keeps the result before the weight (2
+ * more), and a gated feed-forward the output of its activation, which the product with up reads (f
+ * more):
+ *
+ *     RMS norms, an element of the input   4 bytes more        (in fp32: the same, no copy but
+ *     gated feed-forward                   f elements more      the result of 4)
+ *
+ * For Llama-3.2-3B (f = 8h/3, q = h, v = h/3) that is 42.7 h bytes a token and layer eager and
+ * 29.3 h compiled; torchtune @bd2a0fc7c measured 42 and 29. Norms lie on the stream: without
+ * sequence parallelism tensor parallelism divides none of it. What else software keeps is in
+ * block_factor of memory.csv, what it copies of tokens on their way to experts and back (weighted
+ * in fp32, gradients in both formats) in routed_copies.
  *
  * For Llama-3.1-8B with full recomputation the sum is 458,752 bytes a token; ml-engineering
  * @744d01e measured 475,000 (peak memory of 131,072 and 262,144 tokens, 66.5 and 124.5 GiB).
@@ -74,11 +84,24 @@ static struct widths widths_of(const struct llm_architecture *a,
     };
 }
 
+/* Elements that an eager norm keeps more of each of its inputs'. */
+static double norm_copies(const struct training_plan *plan) {
+    bool copies = plan->memory.eager && plan->architecture->norm != LLM_NORM_LAYER;
+    return copies ? 4.0 / training_element_bytes(plan) : 0.0;
+}
+
+static double ffn_kept(const struct training_plan *plan, const struct widths *w) {
+    bool gated = w->products > 1.0;
+    return w->ffn_kept + (gated && plan->memory.eager ? 1.0 : 0.0);
+}
+
 /* A block without recomputation; tokens on their way to experts are counted apart. */
-static struct elements block_elements(const struct widths *w) {
-    return (struct elements){.streams = 4.0 * w->hidden + w->norms_behind,
-                             .inner = 2.0 * w->queries + 2.0 * w->key_values + w->head_normed +
-                                      w->ffn_kept * w->ffn + w->latents + w->latent_norms};
+static struct elements block_elements(const struct training_plan *plan, const struct widths *w) {
+    double copies = norm_copies(plan);
+    return (struct elements){
+        .streams = (4.0 + 2.0 * copies) * w->hidden + (1.0 + copies) * w->norms_behind,
+        .inner = 2.0 * w->queries + 2.0 * w->key_values + (1.0 + copies) * w->head_normed +
+                 ffn_kept(plan, w) * w->ffn + w->latents + (1.0 + copies) * w->latent_norms};
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -111,7 +134,7 @@ static double scores_of(const struct training_plan *plan, const struct llm_batch
 
 /* Probabilities in training's format; eager software has them in fp32 besides. */
 static double score_bytes(const struct training_plan *plan, const struct llm_batch *batch) {
-    double eager = plan->fusion == TRAINING_FUSION_EAGER ? 4.0 : 0.0;
+    double eager = plan->memory.eager ? 4.0 : 0.0;
     double bytes = plan->memory.score_bytes > 0.0 ? plan->memory.score_bytes
                                                   : training_element_bytes(plan) + eager;
     return bytes * scores_of(plan, batch);
@@ -146,7 +169,7 @@ static double block_factor(const struct training_plan *plan) {
 /* All that a block makes and its backward reads. */
 static double whole_bytes(const struct training_plan *plan, const struct llm_batch *batch,
                           const struct widths *w) {
-    double block = bytes_of(plan, batch, block_elements(w));
+    double block = bytes_of(plan, batch, block_elements(plan, w));
     double sent = bytes_of(plan, batch, (struct elements){2.0 * w->sent, 0.0});
     return block_factor(plan) * block + sent + mask_bytes(plan, batch) + score_bytes(plan, batch);
 }

@@ -50,6 +50,10 @@ static const struct training_memory_type types[TRAINING_MEMORY_COEFFICIENTS] = {
                                       32.0, 6.0},
     [TRAINING_LOGIT_UPDATE_BYTES] = {"logit_update_bytes", "B",
                                      "of a logit in an update, all copies", 0.0, 32.0, 10.0},
+    [TRAINING_LOGIT_ENTROPY_BYTES] = {"logit_entropy_bytes", "B",
+                                      "of a logit in an update, more where its entropy is in the "
+                                      "loss",
+                                      0.0, 32.0, 4.0},
     [TRAINING_ALLOCATED_SHARE] = {"allocated_share", "share",
                                   "that is allocated beyond what is counted", 0.0, 1.0, 0.0},
     [TRAINING_ALLOCATED_BASE] = {"allocated_base", "GB",
@@ -108,6 +112,7 @@ void training_memory_apply(const struct training_memory_row *rows, size_t count,
     for (int i = 0; i < TRAINING_MEMORY_COEFFICIENTS; i++)
         values[i] = training_memory_value(rows, count, (enum training_memory_coefficient)i, scope);
     plan->memory = (struct training_memory){
+        .eager = scope->fusion == TRAINING_FUSION_EAGER,
         .block_factor = values[TRAINING_BLOCK_FACTOR],
         .packed_factor = values[TRAINING_PACKED_FACTOR],
         .update_bytes = values[TRAINING_UPDATE_BYTES],
@@ -153,4 +158,10 @@ double training_counted_bytes(const struct training_memory_row *rows, size_t cou
     if (counts == TRAINING_DEVICE)
         base += training_memory_value(rows, count, TRAINING_DEVICE_BASE, scope);
     return sum * (1.0 + share) + base * GIGABYTE;
+}
+
+double training_needed_bytes(const struct training_memory_row *rows, size_t count,
+                             const struct training_scope *scope, double sum) {
+    double beside = training_memory_value(rows, count, TRAINING_DEVICE_BASE, scope);
+    return training_counted_bytes(rows, count, scope, TRAINING_ALLOCATED, sum) + beside * GIGABYTE;
 }

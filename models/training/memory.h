@@ -34,6 +34,7 @@ enum training_memory_coefficient {
     TRAINING_FROZEN_BYTES,
     TRAINING_LOGIT_FORWARD_BYTES,
     TRAINING_LOGIT_UPDATE_BYTES,
+    TRAINING_LOGIT_ENTROPY_BYTES,
     TRAINING_ALLOCATED_SHARE,
     TRAINING_ALLOCATED_BASE,
     TRAINING_RESERVED_SHARE,
@@ -76,6 +77,12 @@ enum training_counts { TRAINING_ALLOCATED, TRAINING_RESERVED, TRAINING_DEVICE };
 /* "allocated", "reserved", "device". */
 const char *training_counts_name(enum training_counts counts);
 bool training_counts_find(const char *name, enum training_counts *counts);
+
+/* Bytes that a device must have where models hold `sum` on it: the allocator gives back what it has
+ * cached and tries again before it fails (PyTorch's does), so that of the above what is asked
+ * counts, with what lies beside the allocator: allocated + device_base. */
+double training_needed_bytes(const struct training_memory_row *rows, size_t count,
+                             const struct training_scope *scope, double sum);
 
 /* The bytes that it reports where models hold `sum` on a GPU. */
 double training_counted_bytes(const struct training_memory_row *rows, size_t count,

@@ -222,6 +222,12 @@ double training_lora_parameters(const struct training_plan *plan) {
     return (double)llm_lora_parameters(plan->architecture, plan->lora_rank);
 }
 
+double training_lora_tensors(const struct training_plan *plan) {
+    if (plan->lora_targets == TRAINING_LORA_QKV)
+        return 2.0 * (double)plan->architecture->layers;
+    return (double)llm_lora_tensors(plan->architecture);
+}
+
 double training_parameters(const struct training_plan *plan) {
     return (double)llm_parameters(plan->architecture, plan->head) + training_lora_parameters(plan);
 }

@@ -120,6 +120,7 @@ struct training_memory {
     double reduce_bytes;    /* a parameter of the block whose gradients are being reduced, beside
                                those in training's format */
     double logit_forward_bytes, logit_update_bytes; /* of one logit, all copies */
+    bool eager;               /* one kernel an operation: each keeps what its backward reads */
     bool updates_in_backward; /* a block's weights as soon as its gradients are there */
     bool streams_weights;     /* offloaded ones come block by block, not all for a phase */
 };
@@ -241,6 +242,7 @@ double training_parameters(const struct training_plan *plan);
 double training_trained_parameters(const struct training_plan *plan);
 /* Of its adapters. */
 double training_lora_parameters(const struct training_plan *plan);
+double training_lora_tensors(const struct training_plan *plan);
 
 /* GPUs that share one copy of a stage's weights other than experts: tp, times the ranks it is
  * sharded over where the plan's ZeRO stage does. Norms, which every tensor-parallel rank holds

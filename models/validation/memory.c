@@ -3,7 +3,9 @@
 /*
  * Peak memory, and whether a run fits: tables of training steps with a column mem_gb
  * (training_cells.c), and tables of memory cases of RLHF runs (memory_cases.c). A peak that was
- * measured is a run that fitted; one that its authors estimated is not.
+ * measured is a run that fitted; one that its authors estimated is not. Within 5 % of the limit no
+ * yes or no is forecast but a probability: of the metric `fits` a forecast of 0 or 1 is a verdict,
+ * wrong where it is not what was measured, and one in between is marginal.
  */
 
 #include "models/validation/memory_cases.h"
@@ -12,8 +14,13 @@
 #include <math.h>
 #include <string.h>
 
-static const struct validation_metric metrics[] = {{"peak_bytes", true, false},
-                                                   {"fits", false, true}};
+static const struct validation_metric fits = {"fits", false, true};
+static const struct validation_metric unknown_peak = {"peak_bytes", true, false};
+static const struct validation_metric peaks[] = {
+    [TRAINING_ALLOCATED] = {"peak_allocated_bytes", true, false},
+    [TRAINING_RESERVED] = {"peak_reserved_bytes", true, false},
+    [TRAINING_DEVICE] = {"peak_device_bytes", true, false},
+};
 
 static bool is_estimate(const char *notes) {
     return strstr(notes, "analytical") != NULL;
@@ -28,7 +35,7 @@ static enum rlhfsim_status add(struct validation_run *run, const struct memory_c
                                     .measured = measured,
                                     .forecast = forecast,
                                     .provenance = found->provenance};
-    if (found->reason[0] == '\0' && metric == &metrics[0])
+    if (found->reason[0] == '\0' && metric != &fits)
         added.skipped = found->peak_reason;
     if (found->reason[0] != '\0') {
         added.skipped =
@@ -45,9 +52,10 @@ enum rlhfsim_status memory_case_add(struct validation_run *run, const struct mem
     if (!measured->peak && !measured->outcome)
         return add(run, found, NULL, (double)NAN, (double)NAN);
     if (measured->peak)
-        status = add(run, found, &metrics[0], measured->bytes, found->peak_bytes);
+        status = add(run, found, found->counted ? &peaks[found->counts] : &unknown_peak,
+                     measured->bytes, found->peak_bytes);
     if (status == RLHFSIM_OK && measured->outcome)
-        status = add(run, found, &metrics[1], measured->fits ? 1.0 : 0.0, found->fits ? 1.0 : 0.0);
+        status = add(run, found, &fits, measured->fits ? 1.0 : 0.0, found->fits);
     return status;
 }
 
@@ -95,7 +103,9 @@ static enum rlhfsim_status add_row(struct reading *reading, const struct csv_row
     if (found.reason[0] == '\0') {
         memory_row_forecast(reading->run->catalog, &row, &forecast);
         found.peak_bytes = forecast.counted_bytes;
-        found.fits = forecast.device_bytes <= row.cluster.gpu.memory_bytes;
+        found.counted = true;
+        found.counts = row.counts;
+        found.fits = forecast.fit_probability;
     }
     return memory_case_add(reading->run, &found);
 }

@@ -2,7 +2,7 @@
 #include "models/validation/memory_cases.h"
 
 #include "models/base/text.h"
-#include "models/forecast/plan.h"
+#include "models/forecast/verdict.h"
 #include "models/validation/run_rows.h"
 
 #include <math.h>
@@ -103,7 +103,9 @@ static void forecast_trainer(const struct reading *reading, const struct csv_row
         return;
     memory_row_forecast(reading->run->catalog, &plan, &forecast);
     found->peak_bytes = forecast.counted_bytes;
-    found->fits = forecast.device_bytes <= plan.cluster.gpu.memory_bytes;
+    found->counted = true;
+    found->counts = plan.counts;
+    found->fits = forecast.fit_probability;
 }
 
 /* ---- a whole run ----------------------------------------------------------------------------- */
@@ -119,21 +121,6 @@ static double trainer_peak(const struct forecast_plan *plan) {
         most = fmax(most, sum);
     }
     return most;
-}
-
-/* Packed micro-batches of so many samples hold what was drawn: where not even the longest lengths
- * are too much, those do not matter. */
-static bool needs_lengths(const struct reading *reading, const struct csv_row *row) {
-    return strcmp(cell(reading, row, "packing"), "yes") == 0 &&
-           isnan(number(reading, row, "microbatch_tokens")) &&
-           isnan(number(reading, row, "mean_response_tokens"));
-}
-
-static const char *reason_of(const struct reading *reading, const struct csv_row *row,
-                             const struct memory_case *found) {
-    if (!found->fits && needs_lengths(reading, row))
-        return "not stated: mean_response_tokens (packed samples are as long as they were drawn)";
-    return "";
 }
 
 /* The engine's share of a GPU is not in the table: the first of these that holds its weights and
@@ -155,7 +142,7 @@ static enum rlhfsim_status plan_run(const struct reading *reading, struct run_se
         forecast_plan_make(scenario, plan);
         bool holds = plan->kv_missing_bytes <= 0.0;
         found->peak_bytes = trainer_peak(plan);
-        found->fits = forecast_plan_fits(plan);
+        found->fits = forecast_verdict_probability(plan);
         rlhfsim_scenario_free(scenario);
         if (holds)
             break;
@@ -173,9 +160,8 @@ static enum rlhfsim_status forecast_run_case(const struct reading *reading,
         status = plan_run(reading, settings, plan, found);
     }
     if (status == RLHFSIM_OK) {
-        const char *reason =
-            settings->reason[0] != '\0' ? settings->reason : reason_of(reading, row, found);
-        (void)snprintf(found->reason, sizeof found->reason, "%s", reason);
+        (void)snprintf(found->reason, sizeof found->reason, "%s", settings->reason);
+        found->counted = training_counts_find(cell(reading, row, "counts"), &found->counts);
         if (*cell(reading, row, "counts") == '\0')
             found->peak_reason =
                 "not stated: counts (of the trainer alone, or with the engine's pool)";

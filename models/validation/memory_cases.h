@@ -15,7 +15,9 @@ struct memory_case {
     const char *provenance;
     struct memory_measured measured;
     double peak_bytes; /* forecast */
-    bool fits;
+    bool counted;      /* it is known what the source measured: `counts` */
+    enum training_counts counts;
+    double fits;                       /* 1 or 0, or near the limit a probability */
     const char *peak_reason;           /* why the peak alone is skipped; NULL: it is not */
     char reason[TRAINING_REASON_SIZE]; /* why it is skipped; "" where it is not */
 };

@@ -2,6 +2,7 @@
 #include "models/validation/memory_rows.h"
 
 #include "models/base/text.h"
+#include "models/forecast/verdict.h"
 #include "models/training/footprint.h"
 
 #include <math.h>
@@ -80,6 +81,19 @@ void memory_remarks_read(const char *notes, struct training_row *row) {
     read_ladder(notes, row);
 }
 
+/* Recipes of these choose between Adam in bf16 or 8 bits, paged or fused into the backward, and
+ * SGD: full training without a word about it can be any (a factor of three in memory). */
+static bool lacks_optimizer(const struct training_row *row, const char *notes) {
+    static const char *const families[] = {"litgpt", "torchtune"};
+    if (row->plan.lora_rank > 0 || says(notes, "Adam") ||
+        says(notes, "step in cumulative ladder")) /* which begins with Adam */
+        return false;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(row->scope.family, families[i]) == 0)
+            return true;
+    return false;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 void memory_row_apply(const struct training_memory_row *rows, size_t count,
@@ -107,6 +121,10 @@ void memory_row_read(const struct catalog *catalog, const struct training_cells 
         row->plan.lora_rank = row->lora_rank;
     if (row->whole_logits)
         row->plan.logits = TRAINING_LOGITS_WHOLE;
+    if (lacks_optimizer(row, cells->text[TRAINING_NOTE_TEXT])) {
+        (void)snprintf(row->reason, sizeof row->reason, "not stated: optimizer");
+        return;
+    }
     row->said = (struct training_memory){.streams_weights = row->plan.memory.streams_weights};
     row->said_base_bytes = row->plan.base_bytes;
     memory_remarks_read(cells->text[TRAINING_NOTE_TEXT], row);
@@ -132,6 +150,10 @@ void memory_row_forecast_with(const struct training_memory_row *rows, size_t cou
     for (int stage = 0; stage < plan->pp; stage++)
         most = fmax(most, training_update_bytes(plan, stage, &batch, (double)row->microbatches));
     forecast->counted_bytes = training_counted_bytes(rows, count, &row->scope, row->counts, most);
-    forecast->device_bytes =
-        training_counted_bytes(rows, count, &row->scope, TRAINING_DEVICE, most);
+    forecast->needed_bytes = training_needed_bytes(rows, count, &row->scope, most);
+    double capacity = row->cluster.gpu.memory_bytes;
+    double spread = training_memory_value(rows, count, TRAINING_MEMORY_SPREAD, &row->scope);
+    if (!forecast_fit_is_marginal(forecast->needed_bytes, capacity))
+        spread = 0.0;
+    forecast->fit_probability = forecast_fit_probability(forecast->needed_bytes, capacity, spread);
 }

@@ -34,9 +34,10 @@ void memory_remarks_read(const char *notes, struct training_row *row);
 void memory_row_apply(const struct training_memory_row *rows, size_t count,
                       struct training_row *row);
 
-/* Bytes on the fullest GPU as its source counts them, and on the device. */
+/* Bytes on the fullest GPU as its source counts them, and that a device must have. */
 struct memory_forecast {
-    double counted_bytes, device_bytes;
+    double counted_bytes, needed_bytes;
+    double fit_probability; /* 1 or 0; within 5 % of the GPU's memory in between */
 };
 void memory_row_forecast(const struct catalog *catalog, const struct training_row *row,
                          struct memory_forecast *forecast);

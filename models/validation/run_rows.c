@@ -209,6 +209,14 @@ static void set_algorithm(struct reading *reading) {
 
 /* ---- the trainer ----------------------------------------------------------------------------- */
 
+/* verl had the entropy in every update until its pull request 1100 (April 2025); reports are dated
+ * by their numbers. */
+static bool has_entropy(const struct reading *reading) {
+    const char *report = strstr(cell(reading, "notes"), "verl issue ");
+    long number = report == NULL ? 0 : strtol(report + strlen("verl issue "), NULL, 10);
+    return number > 0 && number < 1100;
+}
+
 static bool set_trainer(struct reading *reading) {
     const char *offload = cell(reading, "offload");
     int ep = count_or(reading, "train_ep", 1);
@@ -225,8 +233,14 @@ static bool set_trainer(struct reading *reading) {
     set(reading, "training.cp=%d", reading->cp);
     if (reading->cp > 1 && strncmp(framework_of(reading), "verl", 4) == 0)
         set(reading, "training.context=ulysses");
-    if (is(reading, "train_backend", "dtensor")) /* its plans for tensor parallelism have none */
+    if (is(reading, "train_backend", "dtensor")) { /* its plans for tensor parallelism have none */
         set(reading, "training.sequence_parallel=false");
+        set(reading, "training.fusion=eager");
+    }
+    if (is(reading, "train_backend", "megatron"))
+        set(reading, "training.fusion=compiled");
+    if (has_entropy(reading))
+        set(reading, "training.entropy_loss=true");
     if (ep > 1)
         set(reading, "training.ep=%d", ep);
     if (ep > 1 && (reading->dp * reading->cp) % ep != 0)
@@ -310,6 +324,35 @@ static void set_responses(struct reading *reading, double mean, double cap) {
     set(reading, "rollout.response_tokens.cap_share=%.17g", RESPONSE_CAP_SHARE);
 }
 
+/* Means of runs that print one (NVIDIA-NeMo/RL@7ea279abf, verl-project/verl-data@21b4c31fc,
+ * verl-project/verl@v0.7.0): prompts of mathematics, and responses of models that do not think, by
+ * their cap. */
+#define TYPICAL_PROMPT 130.0
+
+static double typical_response(double cap) {
+    return fmin(0.65 * cap, 10.0 * sqrt(cap));
+}
+
+static bool thinks(const char *model) {
+    return strstr(model, "Qwen3") != NULL || strstr(model, "R1") != NULL ||
+           strstr(model, "DeepSeek-V3") != NULL;
+}
+
+/* Packed micro-batches of so many samples are as long as what was drawn, not as long as it could
+ * be. */
+static bool is_drawn(const struct reading *reading) {
+    return reading->only_memory && is(reading, "packing", "yes") &&
+           number(reading, "microbatch_samples") >= 1.0 && !stated(reading, "microbatch_tokens") &&
+           !stated(reading, "mean_response_tokens") && !is(reading, "fixed_length", "yes") &&
+           !thinks(cell(reading, "actor_model"));
+}
+
+/* Per sample of the longest of very many such batches: the mean of n lengths that vary as much as
+ * they are long, and three deviations of it. */
+static double longest_drawn(const struct reading *reading, double typical, double cap) {
+    return fmin(cap, ceil(typical * (1.0 + 3.0 / sqrt(number(reading, "microbatch_samples")))));
+}
+
 /* "prompt + response capped at 4096": one token of it is a prompt. */
 static bool set_lengths(struct reading *reading) {
     double prompt = number(reading, "max_prompt_tokens");
@@ -321,6 +364,10 @@ static bool set_lengths(struct reading *reading) {
     }
     if (prompt == 0.0 || response < 1.0)
         return skip(reading, "not stated: max_prompt_tokens");
+    if (is_drawn(reading)) {
+        prompt = longest_drawn(reading, TYPICAL_PROMPT, prompt);
+        response = longest_drawn(reading, typical_response(response), response);
+    }
     set(reading, "rollout.max_new_tokens=%.17g", response);
     set_prompts(reading, number(reading, "mean_prompt_tokens"), prompt);
     set_responses(reading, number(reading, "mean_response_tokens"), response);

@@ -27,12 +27,13 @@ expect_status 0
 expect_empty stderr
 # Rows: 3 peaks and a row without a measured value in overall; flags stand apart.
 expect_stdout '"overall": {"rows": 4, "compared": 2, "skipped": 2,'
-expect_stdout '"peak_bytes": {"rows": 3, "compared": 2, "skipped": 1,'
+expect_stdout '"peak_reserved_bytes": {"rows": 2, "compared": 2, "skipped": 0,'
 expect_stdout '"fits": {"rows": 7, "compared": 5, "skipped": 2,'
 grep -q 'not stated: seq_len$' "$scratch/out/validation.csv" || fail "no field is named"
 grep -q '^RUNS,B,fits,0,,,,placement is split$' "$scratch/out/validation.csv" || fail "no reason"
 grep -q '^RUNS,A,fits,1,1,0,' "$scratch/out/validation.csv" || fail "a run that fits does not"
-grep -q '^litgpt,.*,fits,0,0,0,' "$scratch/out/validation.csv" || fail "no run out of memory"
+grep -q '^TRAINERS,C,fits,0,0,0,' "$scratch/out/validation.csv" || fail "no run out of memory"
+grep -q '^litgpt,.*,fits,0,0\.[0-9]*,' "$scratch/out/validation.csv" || fail "no probability"
 
 rlhfsim validate memory "$cases" --out "$scratch/out"
 expect_status 0

@@ -113,13 +113,13 @@ END_TEST
  */
 
 static struct llm_batch largest(const char *path, const char *const *sets, int64_t samples,
-                                enum algorithm_work work) {
+                                enum forecast_pass pass) {
     struct rlhfsim_scenario *scenario = testing_scenario(path, sets);
     struct forecast_plan plan;
     forecast_plan_make(scenario, &plan);
     if (samples == 0)
         samples = forecast_fullest_step(scenario);
-    struct llm_batch batch = forecast_largest_batch(&plan, work, samples);
+    struct llm_batch batch = forecast_largest_batch(&plan, pass, samples);
     rlhfsim_scenario_free(scenario);
     return batch;
 }
@@ -133,23 +133,23 @@ START_TEST(a_budget_that_no_rank_fills) {
     static const char *const halves[] = {
         "algorithm.prompts_per_step=8", "algorithm.samples_per_prompt=2",
         "algorithm.minibatch_samples=8", "training.microbatch_tokens=48000", NULL};
-    struct llm_batch batch = largest(GRPO, wide, 0, ALGORITHM_WORK_UPDATE);
+    struct llm_batch batch = largest(GRPO, wide, 0, FORECAST_PASS_UPDATE);
     ck_assert_double_eq(batch.tokens, 2 * 1536.0);
     ck_assert_double_eq(batch.sequences, 2.0);
     ck_assert_double_eq(batch.score_pairs, 2 * 1536.0 * 1537.0 / 2.0);
-    ck_assert_double_eq(largest(GRPO, halves, 0, ALGORITHM_WORK_UPDATE).tokens, 1536.0);
-    ck_assert_double_eq(largest(GRPO, halves, 0, ALGORITHM_WORK_FORWARD).tokens, 2 * 1536.0);
+    ck_assert_double_eq(largest(GRPO, halves, 0, FORECAST_PASS_UPDATE).tokens, 1536.0);
+    ck_assert_double_eq(largest(GRPO, halves, 0, FORECAST_PASS_SCORE).tokens, 2 * 1536.0);
 }
 END_TEST
 
 /* A data set of one pair is one pair on one rank: two sequences. A short step is what it has. */
 START_TEST(short_steps_are_small) {
     static const char *const one[] = {"dataset.pairs=1", "dataset.drop_last=false", NULL};
-    struct llm_batch full = largest(DPO, NULL, 0, ALGORITHM_WORK_UPDATE);
-    struct llm_batch single = largest(DPO, one, 0, ALGORITHM_WORK_UPDATE);
+    struct llm_batch full = largest(DPO, NULL, 0, FORECAST_PASS_UPDATE);
+    struct llm_batch single = largest(DPO, one, 0, FORECAST_PASS_UPDATE);
     ck_assert_double_eq(single.sequences, 2.0);
     assert_relative(single.tokens / single.sequences, full.tokens / full.sequences, 1e-12);
-    ck_assert_double_eq(largest(DPO, NULL, 9, ALGORITHM_WORK_UPDATE).sequences, 2 * 2.0);
+    ck_assert_double_eq(largest(DPO, NULL, 9, FORECAST_PASS_UPDATE).sequences, 2 * 2.0);
 }
 END_TEST
 

@@ -21,12 +21,12 @@ static void assert_same(const struct training_cost *kept, const struct training_
 
 /* One call against the functions that the cache stands for, bit by bit. */
 static void ask(struct forecast_pass_cache *cache, const struct training_plan *plan,
-                enum algorithm_role role, enum forecast_pass pass, struct llm_batch batch) {
+                enum algorithm_role role, enum forecast_cost pass, struct llm_batch batch) {
     struct training_cost direct;
-    if (pass == FORECAST_PASS_FORWARD)
+    if (pass == FORECAST_COST_FORWARD)
         training_forward(plan, &batch, &direct);
     else
-        training_forward_backward(plan, &batch, pass == FORECAST_PASS_UPDATE_REDUCING, &direct);
+        training_forward_backward(plan, &batch, pass == FORECAST_COST_UPDATE_REDUCING, &direct);
     assert_same(forecast_pass_cost(cache, plan, role, pass, &batch), &direct);
 }
 
@@ -43,9 +43,9 @@ START_TEST(test_gives_what_passes_cost) {
     struct forecast_pass_cache cache = {0};
     for (int i = 0; i < 12; i++) {
         struct llm_batch batch = batch_of(1.0 + i / 2 % 3, 512.0);
-        ask(&cache, &reference, ALGORITHM_ROLE_REFERENCE, FORECAST_PASS_FORWARD, batch);
-        for (int pass = 0; pass < FORECAST_PASS_COUNT; pass++)
-            ask(&cache, &actor, ALGORITHM_ROLE_ACTOR, (enum forecast_pass)pass, batch);
+        ask(&cache, &reference, ALGORITHM_ROLE_REFERENCE, FORECAST_COST_FORWARD, batch);
+        for (int pass = 0; pass < FORECAST_COST_COUNT; pass++)
+            ask(&cache, &actor, ALGORITHM_ROLE_ACTOR, (enum forecast_cost)pass, batch);
     }
 }
 END_TEST
@@ -58,10 +58,10 @@ START_TEST(test_tells_batches_apart) {
     struct llm_batch packed = batch_of(2.0, 1024.0), whole = packed;
     whole.score_pairs = 2048.0 * 2049.0 / 2.0;
     double packed_s =
-        forecast_pass_cost(&cache, &plan, ALGORITHM_ROLE_REWARD, FORECAST_PASS_FORWARD, &packed)
+        forecast_pass_cost(&cache, &plan, ALGORITHM_ROLE_REWARD, FORECAST_COST_FORWARD, &packed)
             ->total_s;
-    ask(&cache, &plan, ALGORITHM_ROLE_REWARD, FORECAST_PASS_FORWARD, whole);
-    ck_assert(cache.last[ALGORITHM_ROLE_REWARD][FORECAST_PASS_FORWARD].cost.total_s > packed_s);
+    ask(&cache, &plan, ALGORITHM_ROLE_REWARD, FORECAST_COST_FORWARD, whole);
+    ck_assert(cache.last[ALGORITHM_ROLE_REWARD][FORECAST_COST_FORWARD].cost.total_s > packed_s);
 }
 END_TEST
 

@@ -150,7 +150,7 @@ START_TEST(ranks_wait_for_the_slowest_pipeline) {
     forecast_samples_draw(&plan, 0, 1, &samples);
     for (size_t first = 0; first < 64; first += 32) {
         double slowest_s = 0.0;
-        forecast_split_make(&plan, &samples, first, 32, &split);
+        forecast_split_make(&plan, &samples, first, 32, FORECAST_PASS_UPDATE, &split);
         for (int rank = 0; rank < 4; rank++) {
             struct training_work work = {split.batches + (size_t)rank * split.stride,
                                          split.counts[rank], false};

@@ -127,7 +127,8 @@ START_TEST(few_samples_are_dealt_evenly) {
     draw(&drawn, PPO, NULL, 1);
     for (size_t count = 1; count <= 24; count++) {
         double before = 0.0, sum = 0.0;
-        forecast_split_make(&drawn.plan, &drawn.samples, 5, count, &drawn.split);
+        forecast_split_make(&drawn.plan, &drawn.samples, 5, count, FORECAST_PASS_UPDATE,
+                            &drawn.split);
         for (int rank = 0; rank < 8; rank++) {
             double has = 0.0;
             for (size_t k = 0; k < drawn.split.counts[rank]; k++)
@@ -171,7 +172,8 @@ START_TEST(packing_loses_nothing) {
     struct drawn drawn;
     double pairs = 0.0;
     draw(&drawn, PPO, packed, 2);
-    forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.sequences, &drawn.split);
+    forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.sequences,
+                        FORECAST_PASS_UPDATE, &drawn.split);
     struct llm_batch sum = split_sum(&drawn.plan, &drawn.split);
     for (size_t i = 0; i < drawn.samples.sequences; i++) {
         double n = drawn.samples.prompt_tokens[i] + drawn.samples.response_tokens[i];
@@ -219,7 +221,8 @@ START_TEST(packing_is_first_fit_decreasing) {
     for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
         drawn.scenario->training.microbatch_tokens = budgets[b];
         drawn.samples.draws++; /* or the cut of before is found again */
-        forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.count, &drawn.split);
+        forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.count,
+                            FORECAST_PASS_UPDATE, &drawn.split);
         for (size_t rank = 0; rank < (size_t)drawn.plan.dp; rank++) {
             double tokens[1024], bins[1024];
             ck_assert_uint_le(share, 1024);
@@ -262,7 +265,8 @@ START_TEST(balanced_ranks_have_equal_tokens) {
     double most[2], mean = 0.0;
     for (int i = 0; i < 2; i++) {
         draw(&drawn, PPO, i == 0 ? plain : balanced, 2);
-        forecast_split_make(&drawn.plan, &drawn.samples, 128, 128, &drawn.split);
+        forecast_split_make(&drawn.plan, &drawn.samples, 128, 128, FORECAST_PASS_UPDATE,
+                            &drawn.split);
         struct llm_batch sum = split_sum(&drawn.plan, &drawn.split);
         ck_assert_double_eq(sum.sequences, 128.0);
         if (i == 1)
@@ -283,7 +287,8 @@ START_TEST(padding_fills_to_the_caps) {
     static const char *const padded[] = {"training.packing=false", NULL};
     struct drawn drawn;
     draw(&drawn, PPO, padded, 2);
-    forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.sequences, &drawn.split);
+    forecast_split_make(&drawn.plan, &drawn.samples, 0, drawn.samples.sequences,
+                        FORECAST_PASS_UPDATE, &drawn.split);
     struct llm_batch sum = split_sum(&drawn.plan, &drawn.split);
     double longest = (double)(drawn.plan.prompt_limit + drawn.plan.response_limit);
     ck_assert_double_eq(sum.tokens, longest * (double)drawn.samples.sequences);

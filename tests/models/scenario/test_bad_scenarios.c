@@ -321,11 +321,11 @@ static const struct bad_case cases[] = {
      "s.yaml:22:7: error: rollout.tp is 5, expected a divisor of the 8 heads of models.actor"},
     {"zero_stage: 3", "pp: 3",
      "s.yaml:19:7: error: training.tp x cp x pp is 1 x 1 x 3, expected a divisor of the 8 GPUs\n"
-     "s.yaml:19:7: error: training.pp x vpp is 3 x 1, expected a divisor of the 2 layers of "
-     "models.actor, or of 4, embedding and head in the place of a layer each"},
+     "s.yaml:19:7: error: training.pp x vpp is 3 x 1, expected at most the 2 layers of "
+     "models.actor (or a divisor of 4, embedding and head in the place of a layer each)"},
     {"zero_stage: 3", "pp: 8",
-     "s.yaml:19:7: error: training.pp x vpp is 8 x 1, expected a divisor of the 2 layers of "
-     "models.actor, or of 4, embedding and head in the place of a layer each"},
+     "s.yaml:19:7: error: training.pp x vpp is 8 x 1, expected at most the 2 layers of "
+     "models.actor (or a divisor of 4, embedding and head in the place of a layer each)"},
     {"zero_stage: 3", "vpp: 2",
      "s.yaml:19:8: error: training.vpp is 2, expected 1 without a pipeline (training.pp is 1)"},
     {"zero_stage: 3\n  microbatch_samples: 4", "pp: 2\n  vpp: 2\n  microbatch_samples: 8",

@@ -106,7 +106,7 @@ END_TEST
 
 START_TEST(test_model_keys) {
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++) {
-        static const char *const fields[] = {"model", "lora_rank", "offload"};
+        static const char *const fields[] = {"model", "lora_rank", "lora_targets", "offload"};
         for (int field = 0; field < SCENARIO_MODEL_FIELDS; field++) {
             char path[64];
             snprintf(path, sizeof path, "models.%s.%s",
