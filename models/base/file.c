@@ -73,9 +73,19 @@ static enum rlhfsim_status check_text(const char *path, struct rlhfsim_diagnosti
                                    "%s", fault.message);
 }
 
+/* A named pipe can wait for its writer for ever. The pipes under /dev are those that a shell has
+ * opened for us (standard input, `<(...)`). */
+static bool may_hang(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISFIFO(status.st_mode) && strncmp(path, "/dev/", 5) != 0;
+}
+
 enum rlhfsim_status base_file_read(const char *path, struct rlhfsim_diagnostics *diagnostics,
                                    struct base_file *file) {
     *file = (struct base_file){0};
+    if (may_hang(path))
+        return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, path, 0, 0,
+                                       "is a named pipe, expected a file");
     FILE *stream = fopen(path, "rb");
     if (stream == NULL)
         return cannot_read(path, errno, diagnostics);

@@ -14,6 +14,7 @@
 #include "models/llm/config_json.h"
 
 #include "models/base/text.h"
+#include "models/base/utf8.h"
 #include "models/llm/config.h"
 
 #include <errno.h>
@@ -382,6 +383,9 @@ static int depth_of(const char *text, size_t length) {
 static enum rlhfsim_status parse(struct config_reader *reader, const char *text, size_t length,
                                  json_t **root) {
     json_error_t error;
+    size_t mark = base_utf8_mark(text, length);
+    text += mark;
+    length -= mark;
     if (depth_of(text, length) > DEPTH_LIMIT)
         config_fail(reader, "nested deeper than %d levels: not a config.json", DEPTH_LIMIT);
     if (reader->status != RLHFSIM_OK)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char directory[] = "/tmp/rlhfsim-file-XXXXXX";
@@ -72,6 +73,13 @@ END_TEST
 START_TEST(test_directory) {
     snprintf(path, sizeof path, "%s", directory);
     expect_error(RLHFSIM_INVALID, "cannot be read: Is a directory");
+}
+END_TEST
+
+/* A pipe to which nobody writes is refused, not waited for. */
+START_TEST(test_named_pipe) {
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    expect_error(RLHFSIM_INVALID, "is a named pipe, expected a file");
 }
 END_TEST
 
@@ -152,6 +160,7 @@ static Suite *file_suite(void) {
     tcase_add_test(cases, test_mark_is_taken_off);
     tcase_add_test(cases, test_missing);
     tcase_add_test(cases, test_directory);
+    tcase_add_test(cases, test_named_pipe);
     tcase_add_test(cases, test_bad_text);
     tcase_add_test(cases, test_limit);
     tcase_add_test(cases, test_arena);
