@@ -71,6 +71,37 @@ static void take_measures(const struct forecast_plan *plan,
 }
 
 /* Of a scenario that is only read: the engine's share is set in a copy. */
+static enum rlhfsim_status simulate(struct rlhfsim_scenario *scenario, int64_t steps,
+                                    struct forecast_plan *plan,
+                                    struct rlhfsim_diagnostics *diagnostics,
+                                    struct forecast_measures *measures) {
+    struct forecast_run_options options = {.steps = steps};
+    scenario->steps = steps;
+    make_plan(scenario, plan);
+    return forecast_run(plan, &options, diagnostics, measures);
+}
+
+/* Where pools work at once the first steps fill the queue between them: they are taken off. */
+#define FILLING_STEPS 2
+#define STEADY_STEPS 4
+
+static void take_off(struct forecast_measures *measures, const struct forecast_measures *first) {
+    measures->steps -= first->steps;
+    measures->total_s -= first->total_s;
+    for (int phase = 0; phase < ALGORITHM_PHASE_COUNT; phase++)
+        measures->phase_s[phase] -= first->phase_s[phase];
+    measures->samples -= first->samples;
+    measures->tokens -= first->tokens;
+    measures->response_tokens -= first->response_tokens;
+    measures->training_flops -= first->training_flops;
+    measures->training_gpu_s -= first->training_gpu_s;
+}
+
+static bool overlaps(const struct rlhfsim_scenario *scenario) {
+    return scenario->placement.mode == SCENARIO_ONE_STEP_OFF ||
+           scenario->placement.mode == SCENARIO_ASYNC;
+}
+
 static enum rlhfsim_status forecast_scenario(const struct rlhfsim_scenario *scenario,
                                              struct rlhfsim_diagnostics *diagnostics,
                                              struct run_outcome *outcome) {
@@ -80,10 +111,14 @@ static enum rlhfsim_status forecast_scenario(const struct rlhfsim_scenario *scen
     enum rlhfsim_status status = copy == NULL || plan == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     if (status == RLHFSIM_OK) {
         *copy = *scenario;
-        copy->steps = steps_of(scenario);
-        make_plan(copy, plan);
-        struct forecast_run_options options = {.steps = copy->steps};
-        status = forecast_run(plan, &options, diagnostics, &measures);
+        struct forecast_measures first;
+        if (overlaps(scenario))
+            status = simulate(copy, FILLING_STEPS, plan, diagnostics, &first);
+        int64_t steps = overlaps(scenario) ? FILLING_STEPS + STEADY_STEPS : steps_of(scenario);
+        if (status == RLHFSIM_OK)
+            status = simulate(copy, steps, plan, diagnostics, &measures);
+        if (status == RLHFSIM_OK && overlaps(scenario))
+            take_off(&measures, &first);
     }
     if (status == RLHFSIM_OK)
         take_measures(plan, &measures, outcome);
@@ -206,6 +241,14 @@ static double critic_update_s(const struct view *view) {
     return phase_s(view, ALGORITHM_PHASE_CRITIC_UPDATE);
 }
 
+/* What is left of a step beside the trainer's own phases. */
+static double wait_s(const struct view *view) {
+    double busy_s = experience_s(view) + sync_s(view) +
+                    phase_s(view, ALGORITHM_PHASE_ACTOR_UPDATE) +
+                    phase_s(view, ALGORITHM_PHASE_CRITIC_UPDATE);
+    return fmax(0.0, view->outcome->step_s - busy_s);
+}
+
 static double microbatch_s(const struct view *view) {
     return view->outcome->microbatch_s;
 }
@@ -272,6 +315,8 @@ static const struct {
     {"experience_s", experience_s, ""},
     {"weight_sync_s", sync_s, ""},
     {"reshard_s", sync_s, ""},
+    {"wait_s", wait_s, ""},
+    {"exposed_generation_s", wait_s, ""},
     {"microbatch_s", microbatch_s, "a micro-batch is timed of a trainer alone"},
     {"tokens_per_s", tokens_per_s, ""},
     {"tokens_per_s_per_gpu", tokens_per_s_per_gpu, ""},

@@ -12,6 +12,7 @@
  *     training_s                   both updates, and log-probs where the notes say so
  *     experience_s                 log-probs, values and rewards
  *     weight_sync_s, reshard_s     the weight sync
+ *     wait_s, exposed_generation_s what a step has beside the trainer's phases: its wait
  *     microbatch_s                 of a trainer alone: a step over its micro-batches
  *     tokens_per_s(_per_gpu)       prompts and responses of a step over its seconds; the notes may
  *                                  say responses only

@@ -142,6 +142,30 @@ static bool set_cluster(struct reading *reading) {
     return true;
 }
 
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+static bool is_parted(const struct reading *reading) {
+    return stated(reading, "placement") && !is(reading, "placement", "colocated");
+}
+
+/* Pools of their own, in turns or at once. A bound on staleness that is not printed is one version:
+ * what frameworks have by default. */
+static bool set_placement(struct reading *reading) {
+    bool async = is(reading, "placement", "async");
+    bool one_step_off = strstr(cell(reading, "framework_version"), "one_step_off") != NULL;
+    if (!is_parted(reading))
+        return true;
+    if (!stated(reading, "train_gpus") || !stated(reading, "rollout_gpus"))
+        return skip(reading, "not stated: train_gpus, rollout_gpus");
+    set(reading, "placement.mode=%s", !async ? "split" : one_step_off ? "one_step_off" : "async");
+    copy(reading, "placement.train_gpus", "train_gpus");
+    copy(reading, "placement.rollout_gpus", "rollout_gpus");
+    if (async && !one_step_off)
+        set(reading, "placement.staleness_versions=%s",
+            stated(reading, "staleness_steps") ? cell(reading, "staleness_steps") : "1");
+    return true;
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 /* verl up to 0.3, and what was forked from it: vLLM V0. */
@@ -224,9 +248,11 @@ static bool set_trainer(struct reading *reading) {
     reading->pp = count_or(reading, "train_pp", 1);
     reading->cp = count_or(reading, "train_cp", 1);
     int ranks = reading->tp * reading->pp * reading->cp;
-    if (ranks < 1 || reading->gpus % ranks != 0)
-        return skip(reading, "num_gpus is not a multiple of train_tp x train_pp x train_cp");
-    reading->dp = reading->gpus / ranks;
+    int gpus = is_parted(reading) ? count_or(reading, "train_gpus", 1) : reading->gpus;
+    if (ranks < 1 || gpus % ranks != 0)
+        return skip(reading, "%s is not a multiple of train_tp x train_pp x train_cp",
+                    is_parted(reading) ? "train_gpus" : "num_gpus");
+    reading->dp = gpus / ranks;
     set(reading, "training.tp=%d", reading->tp);
     set(reading, "training.pp=%d", reading->pp);
     copy(reading, "training.vpp", "train_vpp");
@@ -410,7 +436,7 @@ void run_row_read(const struct catalog *catalog, const struct csv_table *table,
     settings->reason[0] = '\0';
     if (!check_stated(&reading))
         return;
-    if (stated(&reading, "placement") && !is(&reading, "placement", "colocated")) {
+    if (is_parted(&reading) && only_memory) {
         (void)skip(&reading, "placement is %s", cell(&reading, "placement"));
         return;
     }
@@ -419,7 +445,7 @@ void run_row_read(const struct catalog *catalog, const struct csv_table *table,
     set(&reading, "steps=1");
     set_algorithm(&reading);
     set_models(&reading);
-    if (!set_cluster(&reading) || !set_trainer(&reading))
+    if (!set_cluster(&reading) || !set_placement(&reading) || !set_trainer(&reading))
         return;
     set_batches(&reading);
     copy(&reading, "rollout.tp", "rollout_tp");

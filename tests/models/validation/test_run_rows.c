@@ -153,6 +153,9 @@ START_TEST(what_is_lacking) {
         {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,16,8,split,fsdp,1,1,,,3,bf16,full,none,0,"
          "yes,1,64,4,,512,,512,256,4,,1,",
          "placement is split", true},
+        {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,16,8,split,fsdp,1,1,,,3,bf16,full,none,0,"
+         "yes,1,64,4,,512,,512,256,4,,1,",
+         "not stated: train_gpus, rollout_gpus", false},
         {"a,verl,grpo,Qwen3-8B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,3,1,,,3,bf16,full,none,"
          "0,"
          "yes,1,64,4,,512,,512,256,4,,1,",
