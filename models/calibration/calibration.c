@@ -2,6 +2,7 @@
 #include "models/base/locale.h"
 #include "models/calibration/kind.h"
 #include "models/results/output.h"
+#include "models/scenario/catalog_load.h"
 
 #include <errno.h>
 #include <limits.h>

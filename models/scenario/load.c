@@ -9,6 +9,7 @@
 #include "models/base/hash.h"
 #include "models/base/locale.h"
 #include "models/scenario/canonical.h"
+#include "models/scenario/catalog_load.h"
 #include "models/scenario/draft.h"
 #include "models/scenario/length_file.h"
 #include "models/scenario/model_file.h"

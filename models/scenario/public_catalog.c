@@ -7,6 +7,7 @@
 #include "models/base/text.h"
 #include "models/scenario/builtin.h"
 #include "models/scenario/catalog_kernels.h"
+#include "models/scenario/catalog_load.h"
 #include "models/scenario/catalog_rows.h"
 
 #include <math.h>

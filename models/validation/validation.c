@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/base/file.h"
 #include "models/base/locale.h"
+#include "models/scenario/catalog_load.h"
 #include "models/validation/kind.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "models/calibration/collectives.h"
 
 #include "models/calibration/fabric_table.h"
+#include "models/scenario/catalog_load.h"
 #include "models/validation/statistics.h"
 #include "tests/testing.h"
 

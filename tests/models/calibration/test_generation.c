@@ -3,6 +3,7 @@
 /* calibrate generation on a made table: what vLLM would take with other host times is found again.
  */
 
+#include "models/scenario/catalog_load.h"
 #include "models/validation/generation_row.h"
 #include "models/validation/kind.h"
 #include "tests/testing.h"

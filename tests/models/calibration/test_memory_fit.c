@@ -3,6 +3,7 @@
 /* The fit of memory coefficients on made-up peaks: what they were made with comes back. */
 
 #include "models/calibration/memory_fit.h"
+#include "models/scenario/catalog_load.h"
 #include "tests/testing.h"
 
 #include <math.h>

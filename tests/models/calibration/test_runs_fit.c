@@ -6,6 +6,7 @@
  */
 
 #include "models/calibration/runs_fit.h"
+#include "models/scenario/catalog_load.h"
 #include "tests/testing.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/calibration/training_fit.h"
+#include "models/scenario/catalog_load.h"
 #include "models/validation/training_forecast.h"
 #include "tests/testing.h"
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "models/calibration/weight_sync.h"
 
+#include "models/scenario/catalog_load.h"
 #include "tests/testing.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * calling: by hand, against brute force, and on the catalog. */
 #include "models/network/collective.h"
 #include "models/scenario/catalog.h"
+#include "models/scenario/catalog_load.h"
 #include "tests/testing.h"
 
 /* 200 GB/s of 250 inside a node; 8 GPUs a node, 80 of 100 GB/s of NICs. The switch reduces half the

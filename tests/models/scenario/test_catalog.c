@@ -4,6 +4,7 @@
 #include "tests/models/scenario/fixture.h"
 
 #include "models/base/diagnostics.h"
+#include "models/scenario/catalog_load.h"
 #include "models/scenario/csv_table.h"
 
 #include <math.h>

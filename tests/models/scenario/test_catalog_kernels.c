@@ -4,6 +4,7 @@
  * replace, and published kernel times that no refit may drift away from. */
 
 #include "models/scenario/catalog_kernels.h"
+#include "models/scenario/catalog_load.h"
 
 #include "models/hardware/kernel.h"
 #include "tests/testing.h"

@@ -2,6 +2,7 @@
 
 /* Rows of memory tables, trap by trap, and published peaks that the forecast is held to. */
 
+#include "models/scenario/catalog_load.h"
 #include "models/validation/memory_rows.h"
 #include "tests/testing.h"
 

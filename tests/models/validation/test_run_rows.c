@@ -2,6 +2,7 @@
 
 /* Rows of published runs as scenarios: settings, the file they make, what is lacking. */
 
+#include "models/scenario/catalog_load.h"
 #include "models/validation/run_rows.h"
 #include "tests/testing.h"
 

@@ -5,6 +5,7 @@
  * forecast, and anchors (tests/validation/runs) whose errors may not grow.
  */
 
+#include "models/scenario/catalog_load.h"
 #include "models/validation/run_outcome.h"
 #include "tests/testing.h"
 

@@ -6,6 +6,7 @@
  * with a little room: accuracy must not drift away unseen.
  */
 
+#include "models/scenario/catalog_load.h"
 #include "models/validation/training_forecast.h"
 #include "tests/testing.h"
 

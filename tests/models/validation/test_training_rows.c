@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scenario/catalog_load.h"
 #include "models/validation/training_rows.h"
 #include "tests/testing.h"
 
