@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MODELS_FORECAST_MEASURE_H
+#define MODELS_FORECAST_MEASURE_H
+
+/*
+ * What the phases of a simulation hold, and the figures that they add. Private to forecast/.
+ */
+
+#include "models/forecast/runner.h"
+
+/* A lane's phase begins: what its GPUs and their hosts hold from now on. */
+void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane);
+
+/* The answers of a round; what a step trains on; a lane's phase that ends now. */
+void runner_measure_generated(struct forecast_runner *runner, const struct forecast_flight *flight);
+void runner_measure_trained(struct forecast_runner *runner, const struct forecast_flight *flight);
+void runner_measure_phase(struct forecast_runner *runner, const struct forecast_lane *lane);
+
+/* What is stored until now; `saved`: one more checkpoint from now on. */
+void runner_account_storage(struct forecast_runner *runner, bool saved);
+
+/* Of a run that has ended well: its length, events and quantiles of lengths. */
+void runner_measure_end(struct forecast_runner *runner);
+
+#endif
