@@ -15,12 +15,16 @@
 #define NEMO "nemo-rl nemo-rl-0.3 nemo-rl-dtensor"
 #define FSDP "verl verl-0.3 nemo-rl-dtensor"
 #define MEGATRON "nemo-rl nemo-rl-0.3 verl-megatron verl-0.3-megatron"
-#define OTHERS "openrlhf trl deepspeed-chat"
+/* Without runs of their own: like verl, with FSDP or with Megatron. */
+#define OTHERS_FSDP "openrlhf trl deepspeed-chat easyr1 areal"
+#define OTHERS_MEGATRON "slime realhf"
+#define OTHERS OTHERS_FSDP " " OTHERS_MEGATRON
+#define OTHERS_VLLM "openrlhf trl easyr1 areal slime"
 
 static const struct runs_coefficient coefficients[] = {
-    {FRAMEWORK_MATMUL_SHARE, FSDP, OTHERS, 1.5},
+    {FRAMEWORK_MATMUL_SHARE, FSDP, OTHERS_FSDP, 1.5},
     {FRAMEWORK_MATMUL_SHARE, "nemo-rl nemo-rl-0.3", "", 1.5},
-    {FRAMEWORK_MATMUL_SHARE, "verl-megatron verl-0.3-megatron", "", 1.5},
+    {FRAMEWORK_MATMUL_SHARE, "verl-megatron verl-0.3-megatron", OTHERS_MEGATRON, 1.5},
     {FRAMEWORK_MATMUL_SHARE, "prime-rl", "", 1.5},
     {FRAMEWORK_MICROBATCH_HOST_MS, VERL " " OLD_VERL, OTHERS, 500.0},
     {FRAMEWORK_MICROBATCH_HOST_MS, NEMO, "", 500.0},
@@ -29,12 +33,12 @@ static const struct runs_coefficient coefficients[] = {
     {FRAMEWORK_EXPERT_LAYER_MS, MEGATRON, OTHERS " verl verl-0.3 nemo-rl-dtensor", 50.0},
     {FRAMEWORK_EXPERT_LAYER_MS, "prime-rl", "", 50.0},
     {FRAMEWORK_STEP_HOST_S, FSDP " " MEGATRON, OTHERS " prime-rl", 50.0},
-    {FRAMEWORK_TRANSITION_S_PER_SQRT_GB, VERL " " OLD_VERL, "openrlhf trl", 10.0},
+    {FRAMEWORK_TRANSITION_S_PER_SQRT_GB, VERL " " OLD_VERL, OTHERS_VLLM, 10.0},
     {FRAMEWORK_TRANSITION_S_PER_SQRT_GB, NEMO, "prime-rl", 10.0},
-    {FRAMEWORK_ITERATION_HOST_MS, VERL " " NEMO, "openrlhf trl prime-rl", 50.0},
-    {FRAMEWORK_SEQUENCE_HOST_US, VERL " " NEMO, "openrlhf trl prime-rl", 200.0},
-    {FRAMEWORK_ITERATION_HOST_MS, OLD_VERL, "deepspeed-chat", 100.0},
-    {FRAMEWORK_SEQUENCE_HOST_US, OLD_VERL, "deepspeed-chat", 300.0},
+    {FRAMEWORK_ITERATION_HOST_MS, VERL " " NEMO, OTHERS_VLLM " prime-rl", 50.0},
+    {FRAMEWORK_SEQUENCE_HOST_US, VERL " " NEMO, OTHERS_VLLM " prime-rl", 200.0},
+    {FRAMEWORK_ITERATION_HOST_MS, OLD_VERL, "deepspeed-chat realhf", 100.0},
+    {FRAMEWORK_SEQUENCE_HOST_US, OLD_VERL, "deepspeed-chat realhf", 300.0},
 };
 
 #define COUNT (sizeof coefficients / sizeof *coefficients)

@@ -28,6 +28,7 @@ struct catalog_framework {
     struct training_software training;
     char family[48];                 /* of training.csv, see resolve_software.c; "": none */
     enum training_fusion fusion;     /* of the modules it trains */
+    char engine[32];                 /* that it generates with by default; "": vllm */
     double step_host_s;              /* driver work once a rollout step */
     double iteration_host_s;         /* rollout engine, per iteration */
     double sequence_host_s;          /* rollout engine, per iteration and running sequence */

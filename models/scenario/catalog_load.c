@@ -149,6 +149,24 @@ static enum rlhfsim_status check_nodes(struct load *load) {
     return worst;
 }
 
+/* Nor could a framework generate with an engine that is not there. */
+static enum rlhfsim_status check_frameworks(struct load *load) {
+    enum rlhfsim_status worst = RLHFSIM_OK;
+    for (const struct catalog_record *record = load->catalog->records[CATALOG_FRAMEWORKS];
+         record != NULL; record = record->next) {
+        const struct catalog_framework *framework = record->item;
+        const char *engine = framework->engine;
+        if (*engine == '\0' || catalog_find_record(load->catalog, CATALOG_ENGINES, engine) != NULL)
+            continue;
+        const char *near = catalog_nearest(load->catalog, CATALOG_ENGINES, engine);
+        worst = tree_error(load->diagnostics, record->row.place[FRAMEWORK_ENGINE],
+                           "engine '%s' is not in engines.csv%s%s%s", engine,
+                           near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
+                           near == NULL ? "" : "'?");
+    }
+    return worst;
+}
+
 /* A law of a GPU that is not there would do nothing. */
 static enum rlhfsim_status check_laws(struct load *load) {
     enum rlhfsim_status worst = RLHFSIM_OK;
@@ -273,7 +291,8 @@ enum rlhfsim_status catalog_load(struct catalog *catalog, const char *directory,
     if (files == 0)
         return no_file(directory, diagnostics);
     if (status == RLHFSIM_OK)
-        status = graver(graver(check_nodes(&load), check_aliases(&load)), check_laws(&load));
+        status = graver(graver(check_nodes(&load), check_aliases(&load)),
+                        graver(check_laws(&load), check_frameworks(&load)));
     if (status == RLHFSIM_OK)
         status = graver(fill_fabrics(&load), fill_weight_syncs(&load));
     if (status == RLHFSIM_OK)

@@ -340,6 +340,7 @@ static bool fill_framework(const struct column_row *row, struct rlhfsim_diagnost
         .load_bandwidth_bytes_per_s = known_or_zero(number[FRAMEWORK_SYNC_LOAD_GB_PER_S]) * GB};
     COPY(framework->weight_sync_name, row->text[FRAMEWORK_WEIGHT_SYNC]);
     framework->weight_sync = network_weight_sync_find(framework->weight_sync_name);
+    COPY(framework->engine, row->text[FRAMEWORK_ENGINE]);
     COPY(framework->split_weight_sync, row->text[FRAMEWORK_SPLIT_WEIGHT_SYNC]);
     framework->engine_residue_bytes = number[FRAMEWORK_ENGINE_RESIDUE_GIB] * GIB;
     framework->context_bytes = number[FRAMEWORK_CONTEXT_GIB] * GIB;

@@ -152,6 +152,7 @@ static const struct column framework_columns[FRAMEWORK_COLUMNS] = {
     {"expert_layer_ms", NUMBER(0, LARGE), UNIT("ms"), .optional = true, ELSE("0")},
     {"split_weight_sync", .type = COLUMN_NOTE, .optional = true, ELSE("")},
     {"fusion", .type = COLUMN_NOTE, .optional = true, ELSE("")},
+    {"engine", .type = COLUMN_NOTE, .optional = true, ELSE("")},
     ORIGIN};
 
 static const struct column sync_columns[SYNC_COLUMNS] = {

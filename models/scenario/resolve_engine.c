@@ -82,12 +82,17 @@ static void check_speculation(struct scenario_draft *draft) {
     }
 }
 
+static const char *default_engine(const struct rlhfsim_scenario *scenario) {
+    return scenario->framework.engine[0] == '\0' ? "vllm" : scenario->framework.engine;
+}
+
 void scenario_resolve_engine(struct scenario_draft *draft) {
     struct rlhfsim_scenario *scenario = draft->scenario;
-    const char *name = draft->values.at[KEY_ROLLOUT_ENGINE].text;
+    bool given = scenario_given(draft, KEY_ROLLOUT_ENGINE);
     if (!draft->algorithm_known || !scenario->algorithm.type->has_rollout ||
-        !scenario_known(draft, KEY_ROLLOUT_ENGINE))
+        (given && !scenario_known(draft, KEY_ROLLOUT_ENGINE)))
         return;
+    const char *name = given ? draft->values.at[KEY_ROLLOUT_ENGINE].text : default_engine(scenario);
     const struct catalog_engine *row = catalog_engine(draft->catalog, name);
     if (row == NULL) {
         scenario_blame_name(draft, KEY_ROLLOUT_ENGINE, CATALOG_ENGINES);

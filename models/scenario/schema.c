@@ -442,8 +442,8 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
 
     [KEY_ROLLOUT_ENGINE] = {"rollout.engine",
                             "inference engine that generates: a name of the catalog, which has its "
-                            "scheduling and its host times",
-                            TEXT(31), ROLLOUT, .fallback = "vllm"},
+                            "scheduling and its host times; by default the framework's",
+                            TEXT(31), ROLLOUT},
     [KEY_ROLLOUT_TP] = {"rollout.tp", "tensor parallel GPUs of one engine replica",
                         INTEGER(1, 1024), ROLLOUT, .fallback = "1", FIELD(rollout.tp)},
     [KEY_ROLLOUT_PP] = {"rollout.pp", "pipeline stages of one engine replica", INTEGER(1, 1024),

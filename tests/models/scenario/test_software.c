@@ -50,12 +50,41 @@ START_TEST(a_framework_of_a_family) {
 }
 END_TEST
 
+/* The framework's row with an engine of its own. */
+static void write_engine(const char *engine) {
+    char row[64];
+    (void)snprintf(row, sizeof row, "0.06,%s,extra", engine);
+    char *header = fixture_replace(fixture_frameworks, "provenance,", "engine,provenance,");
+    char *text = fixture_replace(header, "0.06,extra", row);
+    fixture_write("frameworks.csv", text);
+    free(header);
+    free(text);
+}
+
+/* vllm where the row names none; else the row's; what the scenario writes comes first. */
+START_TEST(the_engine_of_a_framework) {
+    static const char *const written[] = {"rollout.engine=vllm", NULL};
+    ck_assert_int_eq(fixture_load(&fixture, NULL), RLHFSIM_OK);
+    ck_assert_str_eq(fixture.scenario->rollout.engine.name, "vllm");
+    write_engine("plain");
+    ck_assert_int_eq(fixture_load(&fixture, NULL), RLHFSIM_OK);
+    ck_assert_str_eq(fixture.scenario->rollout.engine.name, "plain");
+    ck_assert_int_eq(fixture_load(&fixture, written), RLHFSIM_OK);
+    ck_assert_str_eq(fixture.scenario->rollout.engine.name, "vllm");
+    write_engine("plains");
+    ck_assert_int_eq(fixture_load(&fixture, NULL), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors, "./frameworks.csv:2:61: error: engine 'plains' is not in "
+                                     "engines.csv; did you mean 'plain'?\n");
+}
+END_TEST
+
 int main(void) {
     TCase *tests = tcase_create("software");
     Suite *suite = suite_create("scenario.software");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_framework_alone);
     tcase_add_test(tests, a_framework_of_a_family);
+    tcase_add_test(tests, the_engine_of_a_framework);
     suite_add_tcase(suite, tests);
     return testing_run(suite);
 }
