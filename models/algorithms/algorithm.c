@@ -21,3 +21,10 @@ const struct algorithm_type *algorithm_find(const char *name) {
             return types[i];
     return NULL;
 }
+
+bool algorithm_has_work(const struct algorithm_type *type, enum algorithm_work work) {
+    for (size_t i = 0; i < type->step_count; i++)
+        if (type->steps[i].work == work)
+            return true;
+    return false;
+}

@@ -75,4 +75,7 @@ struct algorithm_type {
 const struct algorithm_type *algorithm_at(size_t index);
 const struct algorithm_type *algorithm_find(const char *name);
 
+/* Whether a step of the algorithm, under whatever condition, is of that kind. */
+bool algorithm_has_work(const struct algorithm_type *type, enum algorithm_work work);
+
 #endif

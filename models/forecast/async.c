@@ -26,7 +26,13 @@
  * left. Or (`drop`) a prompt that is too old when a step would take it is dropped, and others are
  * handed out in its place once the engine is idle.
  *
- * Left out: a limit of prompts in flight below that of the bound; validation.
+ * A validation interrupts the engine like a sync, and what was handed out goes on after it.
+ *
+ * A selection. Where only prompts with mixed answers are trained, the others leave as soon as they
+ * are answered; they make room for new ones at the next sync, or when the engine is idle and a step
+ * has too few. Of the best answers a step takes all and trains those that it keeps.
+ *
+ * Left out: a limit of prompts in flight below that of the bound; rewards of filtered prompts.
  */
 
 #include "models/forecast/async.h"
@@ -41,6 +47,11 @@
 
 static const struct rlhfsim_scenario *scenario_of(const struct forecast_async *async) {
     return async->runner->plan->scenario;
+}
+
+/* Whether chance decides which prompts are trained. */
+static bool filters(const struct rlhfsim_scenario *scenario) {
+    return scenario->algorithm.type->selection == ALGORITHM_SELECT_MIXED;
 }
 
 /* Prompts that are trained between two syncs. */
@@ -78,9 +89,16 @@ enum rlhfsim_status forecast_async_new(struct forecast_runner *runner,
     async->runner = runner;
     async->capacity = (size_t)most_outstanding(scenario);
     async->copies = (size_t)scenario->algorithm.samples_per_prompt;
+    async->answers = async->copies +
+                     (algorithm_has_work(scenario->algorithm.type, ALGORITHM_WORK_GREEDY) ? 1 : 0);
+    async->mixed_chance = filters(scenario)
+                              ? forecast_mixed_chance(scenario->algorithm.pass_rate_mean,
+                                                      scenario->algorithm.pass_rate_concentration,
+                                                      scenario->algorithm.samples_per_prompt)
+                              : 1.0;
     async->groups = calloc(async->capacity, sizeof *async->groups);
-    async->response = calloc(async->capacity * async->copies, sizeof *async->response);
-    async->made = calloc(async->capacity * async->copies, sizeof *async->made);
+    async->response = calloc(async->capacity * async->answers, sizeof *async->response);
+    async->made = calloc(async->capacity * async->answers, sizeof *async->made);
     async->free = calloc(async->capacity, sizeof *async->free);
     async->done = calloc(async->capacity, sizeof *async->done);
     async->order = calloc(async->capacity, sizeof *async->order);
@@ -115,13 +133,13 @@ void forecast_async_free(struct forecast_async *async) {
 
 static void measure_group(struct forecast_async *async, uint32_t slot) {
     struct forecast_measures *measures = async->runner->measures;
-    for (size_t copy = 0; copy < async->copies; copy++) {
-        uint32_t tokens = async->response[slot * async->copies + copy];
+    for (size_t copy = 0; copy < async->answers; copy++) {
+        uint32_t tokens = async->response[slot * async->answers + copy];
         measures->response_tokens += tokens;
         measures->cut += tokens >= async->runner->plan->response_limit ? 1.0 : 0.0;
         async->runner->length_counts[tokens]++;
     }
-    measures->responses += (double)async->copies;
+    measures->responses += (double)async->answers;
 }
 
 /* The spans of a replica's batch. */
@@ -207,22 +225,24 @@ static void draw_group(struct forecast_async *async, uint32_t slot) {
     struct forecast_draw draw;
     struct forecast_group drawn;
     int64_t step = number / per_step + 1, prompt = number % per_step;
-    int64_t place = scenario_step_at(runner->plan->scenario, step).first + prompt;
+    int64_t place = filters(scenario_of(async))
+                        ? number
+                        : scenario_step_at(runner->plan->scenario, step).first + prompt;
     forecast_draw_start(runner->plan, runner->options->replicate, step, &draw);
     forecast_draw_group(&draw, forecast_data_set_place(runner->plan, place), (uint64_t)prompt,
-                        async->copies, &drawn);
+                        async->answers, &drawn);
     *group = (struct async_group){.replica = emptiest(async),
                                   .prompt_tokens = drawn.prompt_tokens,
-                                  .pending = (uint32_t)async->copies,
+                                  .pending = (uint32_t)async->answers,
                                   .version = runner->version,
                                   .number = number};
-    for (size_t copy = 0; copy < async->copies; copy++) {
+    for (size_t copy = 0; copy < async->answers; copy++) {
         bool cut;
-        async->response[slot * async->copies + copy] =
+        async->response[slot * async->answers + copy] =
             forecast_draw_response(&draw, &drawn, copy, &cut);
-        async->made[slot * async->copies + copy] = 0;
+        async->made[slot * async->answers + copy] = 0;
     }
-    async->replicas[group->replica].live_count += async->copies;
+    async->replicas[group->replica].live_count += async->answers;
 }
 
 static void hand_out_new(struct forecast_async *async) {
@@ -256,8 +276,8 @@ static void add_requests(struct forecast_async *async, uint32_t slot) {
     struct async_replica *replica = &async->replicas[group->replica];
     if (!group->begun)
         group->version = async->runner->version;
-    for (size_t copy = 0; copy < async->copies; copy++) {
-        size_t answer = slot * async->copies + copy;
+    for (size_t copy = 0; copy < async->answers; copy++) {
+        size_t answer = slot * async->answers + copy;
         if (has_ended(async, answer))
             continue;
         replica->answers[replica->count] = (uint32_t)answer;
@@ -303,9 +323,13 @@ static bool make_batches(struct forecast_async *async) {
 }
 
 void forecast_async_hand_out(struct forecast_async *async, const double *chain_s) {
+    hand_out_new(async);
+    forecast_async_go_on(async, chain_s);
+}
+
+void forecast_async_go_on(struct forecast_async *async, const double *chain_s) {
     struct forecast_runner *runner = async->runner;
     CONTRACT(async->busy == 0, "prompts are handed out to an idle engine");
-    hand_out_new(async);
     if (!make_batches(async)) {
         sim_fail(runner->sim, SIM_NO_MEMORY);
         return;
@@ -327,15 +351,36 @@ void forecast_async_hand_out(struct forecast_async *async, const double *chain_s
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
+static void release(struct forecast_async *async, uint32_t slot) {
+    async->free[async->free_count++] = slot;
+}
+
+/* Whether the answers are neither all right nor all wrong, by the prompt's own draw. */
+static bool is_kept(const struct forecast_async *async, const struct async_group *group) {
+    const struct forecast_runner *runner = async->runner;
+    int64_t per_step = scenario_of(async)->algorithm.prompts_per_step;
+    struct forecast_draw draw;
+    if (!filters(scenario_of(async)))
+        return true;
+    forecast_draw_start(runner->plan, runner->options->replicate, group->number / per_step + 1,
+                        &draw);
+    return forecast_draw_mixed(&draw, (uint64_t)(group->number % per_step), async->mixed_chance);
+}
+
 static void end_answer(struct forecast_async *async, size_t answer) {
-    size_t slot = answer / async->copies;
+    size_t slot = answer / async->answers;
     struct async_group *group = &async->groups[slot];
     async->made[answer] = async->response[answer];
     group->begun = true;
     if (--group->pending > 0)
         return;
-    async->done[async->done_count++] = (uint32_t)slot;
     measure_group(async, (uint32_t)slot);
+    if (is_kept(async, group)) {
+        async->done[async->done_count++] = (uint32_t)slot;
+        return;
+    }
+    release(async, (uint32_t)slot);
+    async->filtered++;
 }
 
 /* Takes the answers that have ended off the list of a replica's live ones. */
@@ -374,7 +419,7 @@ static void keep_progress(struct forecast_async *async, int r) {
         uint32_t answer = replica->answers[request];
         async->made[answer] = generation_replica_generated(async->runner->replicas[r], request);
         if (async->made[answer] > 0)
-            async->groups[answer / async->copies].begun = true;
+            async->groups[answer / async->answers].begun = true;
     }
 }
 
@@ -419,10 +464,6 @@ static bool is_too_old(const struct forecast_async *async, const struct async_gr
     return async->runner->version - group->version > bound_versions(async);
 }
 
-static void release(struct forecast_async *async, uint32_t slot) {
-    async->free[async->free_count++] = slot;
-}
-
 /* Drops what is too old of the prompts that have ended. */
 static void drop_old(struct forecast_async *async) {
     size_t kept = 0;
@@ -462,11 +503,21 @@ bool forecast_async_may_take(struct forecast_async *async, int64_t step) {
 
 void forecast_async_replace(struct forecast_async *async, const double *chain_s) {
     size_t prompts = (size_t)scenario_of(async)->algorithm.prompts_per_step;
-    if (!scenario_of(async)->placement.drops || async->busy > 0 || async->syncing)
+    bool drops = scenario_of(async)->placement.drops;
+    if ((!drops && !filters(scenario_of(async))) || async->busy > 0 || async->syncing)
         return;
-    drop_old(async);
+    if (drops)
+        drop_old(async);
     if (async->done_count < prompts && wanted(async) > 0)
         forecast_async_hand_out(async, chain_s);
+}
+
+/* Of a prompt. */
+static double trained_answers(const struct forecast_async *async) {
+    const struct rlhfsim_scenario *scenario = scenario_of(async);
+    return scenario->algorithm.type->selection == ALGORITHM_SELECT_BEST
+               ? (double)scenario->algorithm.kept_samples_per_prompt
+               : (double)async->copies;
 }
 
 static void take(struct forecast_async *async, uint32_t slot, struct forecast_flight *flight) {
@@ -474,12 +525,17 @@ static void take(struct forecast_async *async, uint32_t slot, struct forecast_fl
     struct forecast_measures *measures = async->runner->measures;
     int64_t versions = async->runner->version - async->groups[slot].version;
     int64_t last = FORECAST_STALENESS_BINS - 1;
-    for (size_t copy = 0; copy < async->copies; copy++, samples->sequences++) {
-        samples->prompt_tokens[samples->sequences] = async->groups[slot].prompt_tokens;
-        samples->response_tokens[samples->sequences] = async->response[slot * async->copies + copy];
+    double trained = trained_answers(async);
+    size_t greedy = (size_t)scenario_of(async)->algorithm.prompts_per_step * async->copies;
+    for (size_t copy = 0; copy < async->answers; copy++) {
+        size_t place = copy < async->copies ? samples->prompts * async->copies + copy
+                                            : greedy + samples->prompts;
+        samples->prompt_tokens[place] = async->groups[slot].prompt_tokens;
+        samples->response_tokens[place] = async->response[slot * async->answers + copy];
     }
-    measures->stale_samples[versions < last ? versions : last] += (double)async->copies;
-    measures->stale_versions += (double)versions * (double)async->copies;
+    samples->prompts++;
+    measures->stale_samples[versions < last ? versions : last] += trained;
+    measures->stale_versions += (double)versions * trained;
     release(async, slot);
     async->trained++;
 }
@@ -492,7 +548,6 @@ static void take_some(struct forecast_async *async, bool due, size_t most,
         uint32_t slot = async->done[i];
         if (flight->samples.prompts < most && is_due(async, &async->groups[slot]) == due) {
             take(async, slot, flight);
-            flight->samples.prompts++;
         } else {
             async->done[kept++] = slot;
         }
@@ -507,7 +562,8 @@ void forecast_async_take(struct forecast_async *async, struct forecast_flight *f
     flight->samples.exhausted = false;
     take_some(async, true, prompts, flight);
     take_some(async, false, prompts, flight);
-    flight->samples.count = flight->samples.sequences;
+    flight->samples.count = prompts * async->copies;
+    flight->samples.sequences = prompts * async->answers;
     flight->samples.draws++;
     CONTRACT(flight->samples.prompts == prompts, "prompts that are not there");
 }

@@ -21,9 +21,11 @@ struct async_group {
 
 struct forecast_async {
     struct forecast_runner *runner;
-    size_t capacity, copies;    /* groups; answers of each */
+    size_t capacity;            /* groups */
+    size_t copies, answers;     /* of each: those that are trained; with a greedy one behind */
+    double mixed_chance;        /* of a group to be trained; 1 without a selection */
     struct async_group *groups; /* slots */
-    uint32_t *response, *made;  /* by slot and copy: tokens in all, and until the last stop */
+    uint32_t *response, *made;  /* by slot and answer: tokens in all, and until the last stop */
     uint32_t *free, *done;      /* slots: unused; all answers ended, first ended first */
     struct async_order {
         int64_t number;
@@ -41,8 +43,9 @@ struct forecast_async {
     } * replicas;
     size_t busy; /* replicas at work */
 
-    int64_t handed_out, dropped, trained; /* groups */
-    bool syncing;                         /* a sync waits for the replicas */
+    /* Groups; filtered: their answers were all right, or all wrong. */
+    int64_t handed_out, dropped, filtered, trained;
+    bool syncing; /* a sync waits for the replicas */
     sim_time period_start;
     int64_t period_step; /* that its first prompts are for */
     double period_busy_gpu_s;
@@ -54,17 +57,21 @@ enum rlhfsim_status forecast_async_new(struct forecast_runner *runner,
                                        struct forecast_async **async);
 void forecast_async_free(struct forecast_async *async);
 
-/* Hands out what the bound allows, after `chain_s`. At the start, and after every weight sync. */
+/* Hands out what the bound allows, after `chain_s`; at the start, and after every weight sync. Or
+ * lets an idle engine go on with what it has. */
 void forecast_async_hand_out(struct forecast_async *async, const double *chain_s);
+void forecast_async_go_on(struct forecast_async *async, const double *chain_s);
 
 /* Whether a step's prompts can be taken; takes them into the flight. */
 bool forecast_async_may_take(struct forecast_async *async, int64_t step);
 void forecast_async_take(struct forecast_async *async, struct forecast_flight *flight);
 
-/* With an idle engine and too few prompts for a step, since some were dropped: hands out others. */
+/* With an idle engine and too few prompts for a step, since some were dropped or filtered: hands
+ * out others. */
 void forecast_async_replace(struct forecast_async *async, const double *chain_s);
 
-/* A sync wants the engine: interrupts it, or lets it finish. True when it is idle. */
+/* A sync or a validation wants the engine: interrupts it, or lets it finish. True when it is idle.
+ */
 bool forecast_async_yield(struct forecast_async *async);
 
 #endif

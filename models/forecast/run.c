@@ -204,14 +204,6 @@ static bool watch_samples(void *subject) {
     return runner_go_on(subject);
 }
 
-static void watch_replica(struct sim *sim, void *subject, uint64_t argument, size_t ended) {
-    struct forecast_lane *lane = subject;
-    (void)sim;
-    (void)argument;
-    (void)ended;
-    runner_listen(lane->runner);
-}
-
 /* So that a long step can be stopped, too. */
 static void runner_watch(struct forecast_runner *runner) {
     if (runner->options->progress == NULL)
@@ -220,9 +212,6 @@ static void runner_watch(struct forecast_runner *runner) {
         runner->flights[i].samples.go_on = watch_samples;
         runner->flights[i].samples.watcher = runner;
     }
-    for (int i = 0; runner->replicas != NULL && i < runner->plan->replicas; i++)
-        if (runner->replicas[i] != NULL && runner->async == NULL)
-            generation_replica_listen(runner->replicas[i], watch_replica);
 }
 
 static void begin(struct sim *sim, void *subject, uint64_t argument) {

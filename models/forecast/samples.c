@@ -15,10 +15,7 @@ static size_t sequences_per_sample(const struct forecast_plan *plan) {
 }
 
 static bool has_greedy(const struct forecast_plan *plan) {
-    for (size_t i = 0; i < plan->step_count; i++)
-        if (plan->steps[i].work == ALGORITHM_WORK_GREEDY)
-            return true;
-    return false;
+    return algorithm_has_work(plan->scenario->algorithm.type, ALGORITHM_WORK_GREEDY);
 }
 
 static bool is_mixed(const struct forecast_plan *plan) {

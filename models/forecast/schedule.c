@@ -124,11 +124,16 @@ static bool may_begin(struct forecast_runner *runner) {
     return generated && synced && !flight_of(runner, step + 1)->active;
 }
 
-static bool selects(const struct forecast_plan *plan) {
-    return plan->scenario->algorithm.type->selection != ALGORITHM_SELECT_ALL;
+/* Whether rewards decide which of the step's samples are trained; those that an asynchronous step
+ * takes are mixed already. */
+static bool selects(const struct forecast_runner *runner) {
+    enum algorithm_selection selection = runner->plan->scenario->algorithm.type->selection;
+    return selection == ALGORITHM_SELECT_BEST ||
+           (selection == ALGORITHM_SELECT_MIXED && runner->async == NULL);
 }
 
-/* Phases that this step has not: of later rounds; of the actor while the critic warms up. */
+/* Phases that this step has not: of later rounds; of the actor while the critic warms up, but for
+ * the syncs that let an asynchronous engine go on. */
 static void skip_phases(const struct forecast_runner *runner, struct forecast_flight *flight) {
     const struct forecast_plan *plan = runner->plan;
     bool sync = runner->async == NULL || flight->step == plan->scenario->steps ||
@@ -137,9 +142,10 @@ static void skip_phases(const struct forecast_runner *runner, struct forecast_fl
     for (size_t i = plan->loop_first; i < plan->step_count; i++) {
         const struct algorithm_step *step = &plan->steps[i];
         bool later = step->condition == ALGORITHM_IF_LATER_ROUND;
-        bool actor = step->work == ALGORITHM_WORK_SYNC ||
+        bool actor = (step->work == ALGORITHM_WORK_SYNC && runner->async == NULL) ||
                      (step->work == ALGORITHM_WORK_UPDATE && step->role == ALGORITHM_ROLE_ACTOR);
-        bool rollout = step->work == ALGORITHM_WORK_GENERATE && runner->async != NULL;
+        bool rollout = runner->async != NULL && (step->work == ALGORITHM_WORK_GENERATE ||
+                                                 step->work == ALGORITHM_WORK_GREEDY);
         bool late = step->work == ALGORITHM_WORK_SYNC && !sync;
         bool unvalidated = step->work == ALGORITHM_WORK_VALIDATE &&
                            flight->step % plan->scenario->validation.every_steps != 0;
@@ -156,7 +162,8 @@ static void begin_step(struct forecast_runner *runner, int64_t step) {
     flight->version = runner->version;
     if (runner->async != NULL) {
         forecast_async_take(runner->async, flight);
-        runner_measure_trained(runner, flight);
+        if (!selects(runner))
+            runner_measure_trained(runner, flight);
         skip_phases(runner, flight);
         return;
     }
@@ -167,7 +174,7 @@ static void begin_step(struct forecast_runner *runner, int64_t step) {
     }
     forecast_samples_draw(runner->plan, runner->options->replicate, step, &flight->samples);
     runner_measure_generated(runner, flight);
-    if (!selects(runner->plan))
+    if (!selects(runner))
         runner_measure_trained(runner, flight);
     skip_phases(runner, flight);
 }
@@ -238,16 +245,21 @@ static bool inputs_are_there(struct forecast_runner *runner, const struct foreca
     case ALGORITHM_WORK_SYNC:
         return is_done(runner, flight, ALGORITHM_WORK_UPDATE) && next_is_generated(runner, flight);
     case ALGORITHM_WORK_VALIDATE:
-        return is_done(runner, flight, ALGORITHM_WORK_SYNC);
+        return is_done(runner, flight, ALGORITHM_WORK_UPDATE) &&
+               is_done(runner, flight, ALGORITHM_WORK_SYNC);
     }
     return false;
 }
 
-/* A weight sync interrupts asynchronous rollouts. */
+static bool is_work(const struct forecast_plan *plan, size_t phase, enum algorithm_work work) {
+    return phase < plan->step_count && plan->steps[phase].work == work;
+}
+
+/* A weight sync interrupts asynchronous rollouts, and so does a validation. */
 static bool engine_yields(struct forecast_runner *runner, size_t phase) {
-    bool sync =
-        phase < runner->plan->step_count && runner->plan->steps[phase].work == ALGORITHM_WORK_SYNC;
-    return runner->async == NULL || !sync || forecast_async_yield(runner->async);
+    bool stops = is_work(runner->plan, phase, ALGORITHM_WORK_SYNC) ||
+                 is_work(runner->plan, phase, ALGORITHM_WORK_VALIDATE);
+    return runner->async == NULL || !stops || forecast_async_yield(runner->async);
 }
 
 static bool may_start(struct forecast_runner *runner, const struct forecast_flight *flight,
@@ -366,7 +378,7 @@ static void select_samples(struct forecast_runner *runner, struct forecast_lane 
     struct forecast_flight *flight = lane->flight;
     bool scored = lane->phase < runner->plan->step_count &&
                   runner->plan->steps[lane->phase].work == ALGORITHM_WORK_SCORE;
-    if (!scored || !selects(runner->plan))
+    if (!scored || !selects(runner))
         return;
     if (forecast_samples_select(runner->plan, runner->options->replicate, flight->step,
                                 &flight->samples)) {
@@ -377,9 +389,20 @@ static void select_samples(struct forecast_runner *runner, struct forecast_lane 
     }
 }
 
-static bool syncs(const struct forecast_runner *runner, const struct forecast_lane *lane) {
-    return lane->phase < runner->plan->step_count &&
-           runner->plan->steps[lane->phase].work == ALGORITHM_WORK_SYNC;
+/* After what has interrupted an asynchronous engine: new prompts after a sync, at once or after the
+ * validation behind it; what it has after another validation. */
+static void resume_rollouts(struct forecast_runner *runner, const struct forecast_lane *lane,
+                            const double *chain_s) {
+    bool sync = is_work(runner->plan, lane->phase, ALGORITHM_WORK_SYNC);
+    bool validation = is_work(runner->plan, lane->phase, ALGORITHM_WORK_VALIDATE);
+    bool due = lane->flight->step % runner->plan->scenario->placement.sync_every_steps == 0;
+    if (runner->async == NULL || (!sync && !validation) ||
+        (sync && !is_done(runner, lane->flight, ALGORITHM_WORK_VALIDATE)))
+        return;
+    if (due)
+        forecast_async_hand_out(runner->async, chain_s);
+    else
+        forecast_async_go_on(runner->async, chain_s);
 }
 
 /* After the load. */
@@ -424,8 +447,7 @@ void runner_phase_done(struct sim *sim, void *subject, uint64_t argument) {
         lane->flight->active = false;
         runner->steps_done += lane->flight->step > 0;
     }
-    if (runner->async != NULL && syncs(runner, lane))
-        forecast_async_hand_out(runner->async, chain_s);
+    resume_rollouts(runner, lane, chain_s);
     runner_proceed(runner, chain_s);
 }
 

@@ -137,9 +137,19 @@ static void balance_load(struct forecast_lane *lane, struct rollout rollout) {
         move_prompt(lane, rollout, p, (size_t)runner->loads[runner->routes[p]]++);
 }
 
+/* So that a long step can be stopped, too. */
+static void watch_replica(struct sim *sim, void *subject, uint64_t argument, size_t ended) {
+    struct forecast_lane *lane = subject;
+    (void)sim;
+    (void)argument;
+    (void)ended;
+    runner_listen(lane->runner);
+}
+
 /* Starts the replicas on the requests, of which each has its share. */
 static enum sim_status start_replicas(struct forecast_lane *lane, size_t copies) {
     struct forecast_runner *runner = lane->runner;
+    generation_progress_func *listener = runner->options->progress == NULL ? NULL : watch_replica;
     size_t next = 0;
     enum sim_status status = SIM_OK;
     runner->replicas_running = 0;
@@ -147,6 +157,7 @@ static enum sim_status start_replicas(struct forecast_lane *lane, size_t copies)
         runner->replicas_running += runner->shares[r] > 0;
     for (int r = 0; r < runner->plan->replicas && status == SIM_OK; r++) {
         size_t share = runner->shares[r];
+        generation_replica_listen(runner->replicas[r], listener);
         if (share > 0)
             status = generation_replica_start(runner->replicas[r], runner->requests + next * copies,
                                               share * copies, replica_done, lane, (uint64_t)r);

@@ -135,11 +135,6 @@ static void check_validation(struct scenario_draft *draft) {
     if (!scenario_given(draft, KEY_VALIDATION_PROMPTS))
         scenario_blame_key(draft, KEY_VALIDATION_EVERY_STEPS,
                            "validation.prompts is required by validation.every_steps above 0");
-    if (scenario->placement.mode == SCENARIO_ASYNC)
-        scenario_blame_key(draft, KEY_VALIDATION_EVERY_STEPS,
-                           "validation.every_steps is %" PRId64
-                           ", which placement.mode async is not simulated with; leave it out",
-                           scenario->validation.every_steps);
 }
 
 static void check_companions(struct scenario_draft *draft) {

@@ -45,29 +45,15 @@ static void check_async(struct scenario_draft *draft) {
     draft->scenario->placement.drops = draft->values.at[KEY_PLACEMENT_BEYOND_BOUND].integer == 1;
 }
 
-/* What asynchronous runs do not have. */
-static bool is_async_algorithm(struct scenario_draft *draft) {
+/* A short step, which asynchronous runs do not have. */
+static bool has_async_steps(struct scenario_draft *draft) {
     const struct rlhfsim_scenario *scenario = draft->scenario;
-    const struct algorithm_type *type = scenario->algorithm.type;
-    bool greedy = false;
-    for (size_t i = 0; i < type->step_count; i++)
-        greedy = greedy || type->steps[i].work == ALGORITHM_WORK_GREEDY;
-    if (scenario->placement.mode != SCENARIO_ASYNC)
+    if (scenario->placement.mode != SCENARIO_ASYNC || !draft->samples_known ||
+        scenario->steps == 0 || scenario_short_prompts(scenario) == 0)
         return true;
-    if (draft->samples_known && scenario->steps > 0 && scenario_short_prompts(scenario) > 0) {
-        scenario_blame(draft, KEY_DATASET_DROP_LAST,
-                       "dataset.drop_last is false and leaves a short step, which placement.mode "
-                       "async is not simulated with; expected true, or steps");
-        return false;
-    }
-    if (!greedy && type->selection == ALGORITHM_SELECT_ALL &&
-        scenario->algorithm.critic_warmup_steps == 0)
-        return true;
-    scenario_blame(draft, KEY_PLACEMENT_MODE,
-                   "placement.mode is async, which %s is not simulated with; expected colocated, "
-                   "split or one_step_off",
-                   scenario->algorithm.critic_warmup_steps > 0 ? "algorithm.critic_warmup_steps"
-                                                               : type->name);
+    scenario_blame(draft, KEY_DATASET_DROP_LAST,
+                   "dataset.drop_last is false and leaves a short step, which placement.mode "
+                   "async is not simulated with; expected true, or steps");
     return false;
 }
 
@@ -203,13 +189,13 @@ void scenario_resolve_placement(struct scenario_draft *draft) {
                        "colocated",
                        draft->values.at[KEY_PLACEMENT_MODE].text,
                        draft->scenario->algorithm.type->name);
-    else if (draft->scenario->placement.mode != SCENARIO_SPLIT &&
+    else if (draft->scenario->placement.mode == SCENARIO_ONE_STEP_OFF &&
              draft->scenario->algorithm.type->selection == ALGORITHM_SELECT_MIXED)
         scenario_blame(
             draft, KEY_PLACEMENT_MODE,
             "placement.mode is %s, which %s with its rounds of rollouts is not simulated "
-            "with; expected colocated or split",
+            "with; expected colocated, split or async",
             draft->values.at[KEY_PLACEMENT_MODE].text, draft->scenario->algorithm.type->name);
-    else if (is_async_algorithm(draft))
+    else if (has_async_steps(draft))
         draft->placement_known = check_pools(draft);
 }
