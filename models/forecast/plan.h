@@ -36,6 +36,7 @@ enum forecast_owner {
     XX(KV_CACHE, "kv_cache")             \
     XX(RESIDUE, "engine_residue")        \
     XX(STAGING, "checkpoint_staging")    \
+    XX(LOADING, "loading")               \
     XX(CONTEXT, "context")               \
     XX(RESERVE, "allocator_reserve")
 
@@ -57,6 +58,9 @@ struct forecast_memory_state {
 
 /* Start-up and the steps of the algorithm, in the order they run, conditions resolved. */
 #define FORECAST_STEP_LIMIT 16
+
+/* In place of a step's index, for memory alone: while models are loaded, before anything else. */
+#define FORECAST_LOADING FORECAST_STEP_LIMIT
 
 /* What is read before the first step: one transfer a model, and the data set, fewer than
  * STORE_TRANSFERS. */
@@ -112,8 +116,8 @@ struct forecast_plan {
     struct algorithm_step steps[FORECAST_STEP_LIMIT];
     size_t loop_first, step_count;
     /* During steps[i], on the fullest GPUs of its pools then, and which ones those are. */
-    struct forecast_memory_state memory[FORECAST_STEP_LIMIT];
-    struct forecast_place fullest[FORECAST_STEP_LIMIT];
+    struct forecast_memory_state memory[FORECAST_STEP_LIMIT + 1];
+    struct forecast_place fullest[FORECAST_STEP_LIMIT + 1];
 };
 
 /* GPUs of the pools in a set (bit i: pools[i]). */
@@ -151,6 +155,19 @@ int forecast_place_gpu(const struct forecast_plan *plan, struct forecast_place p
 /* The place after this one; false after the last. Begins with {0, 0}. */
 bool forecast_next_place(const struct forecast_plan *plan, struct forecast_place *place);
 
+/* "load" or the phase of a step. */
+enum algorithm_phase forecast_memory_phase(const struct forecast_plan *plan, size_t step);
+
+/* How many instants memory has, and the index of the i-th: every step, and FORECAST_LOADING where
+ * whole models are on hosts then. */
+size_t forecast_memory_instants(const struct forecast_plan *plan);
+size_t forecast_memory_instant(const struct forecast_plan *plan, size_t i);
+
+/* Takes out of what the GPUs of `node` have on its host what one node alone has: what is gathered
+ * on the first to be saved, what the first rank loads. */
+void forecast_host_of_node(const struct forecast_plan *plan, int node,
+                           struct forecast_memory_state *state);
+
 /* Samples of the fullest step of the run: a data set can be smaller than prompts_per_step. */
 int64_t forecast_fullest_step(const struct rlhfsim_scenario *scenario);
 
@@ -172,7 +189,9 @@ struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum f
  * token budget the mean. */
 double forecast_microbatches(const struct forecast_plan *plan, int64_t step_samples);
 
-/* Bytes on a node's host during a step. */
+/* What a node's host holds during a step, and its sum. */
+void forecast_host_at(const struct forecast_plan *plan, size_t step, int node,
+                      struct forecast_memory_state *host);
 double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int node);
 
 /* The step at which a GPU (or host) is fullest, which one it is (the first), and how full. */

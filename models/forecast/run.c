@@ -223,14 +223,46 @@ static void enter_gpu(struct forecast_runner *runner, int gpu, struct forecast_m
     add_host(node, state);
     if ((gpu + 1) % per_node != 0)
         return;
-    if (runner->plan->checkpoint.clients == 1 && gpu >= per_node)
-        node->host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] = 0.0;
+    forecast_host_of_node(runner->plan, gpu / per_node, node);
     set_memory(runner, runner->first_host + (sim_memory_id)(gpu / per_node), node->host);
     *node = (struct forecast_memory_state){0};
 }
 
-/* The GPUs of a phase's pools hold what the plan says. Loading and
- * checkpoints change nothing. Where pools
+/* All GPUs and hosts hold what they do at an instant in which no model works. */
+static void enter_all(struct forecast_runner *runner, size_t instant) {
+    const struct forecast_plan *plan = runner->plan;
+    struct forecast_memory_state state, node = {0};
+    sim_memory_context(runner->sim, (uint32_t)instant);
+    for (int gpu = 0; gpu < plan->gpus; gpu++) {
+        forecast_memory_at(plan, instant, forecast_place_of(plan, gpu), 0, &state);
+        enter_gpu(runner, gpu, &state, &node);
+    }
+}
+
+void runner_enter_loading(struct forecast_runner *runner) {
+    if (runner->options->files != NULL &&
+        forecast_memory_instants(runner->plan) > runner->plan->step_count)
+        enter_all(runner, FORECAST_LOADING);
+}
+
+/* Copies go before anything else comes: an instant of its own, even where loading takes no time. */
+void runner_leave_loading(struct forecast_runner *runner) {
+    if (runner->options->files == NULL)
+        return;
+    for (int node = 0; node < runner->plan->scenario->cluster.nodes; node++)
+        for (uint32_t role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+            sim_memory_set(runner->sim, runner->first_host + (sim_memory_id)node, role,
+                           FORECAST_CATEGORY_LOADING, 0.0);
+}
+
+/* Rollouts of an asynchronous run are no phase: what its GPUs hold is there from the start. */
+void runner_enter_rollouts(struct forecast_runner *runner) {
+    if (runner->options->files != NULL)
+        enter_all(runner, runner->plan->loop_first);
+}
+
+/* The GPUs of a phase's pools hold what the plan says.
+ * Checkpoints change nothing. Where pools
  * share a node, its host has what each last had. */
 void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane) {
     const struct forecast_plan *plan = runner->plan;

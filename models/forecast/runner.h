@@ -127,6 +127,9 @@ void runner_phase_done(struct sim *sim, void *subject, uint64_t argument);
 /* What run.c knows of a lane's phase: its name; the memory that it holds; the figures that it adds.
  */
 enum algorithm_phase runner_phase_of(const struct forecast_lane *lane);
+void runner_enter_loading(struct forecast_runner *runner);
+void runner_leave_loading(struct forecast_runner *runner);
+void runner_enter_rollouts(struct forecast_runner *runner);
 void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane);
 void runner_measure_generated(struct forecast_runner *runner, const struct forecast_flight *flight);
 void runner_measure_trained(struct forecast_runner *runner, const struct forecast_flight *flight);

@@ -381,8 +381,11 @@ static bool syncs(const struct forecast_runner *runner, const struct forecast_la
 
 /* After the load. */
 static void begin_steps(struct forecast_runner *runner, const double *chain_s) {
-    if (runner->async != NULL)
+    runner_leave_loading(runner);
+    if (runner->async != NULL) {
+        runner_enter_rollouts(runner);
         forecast_async_hand_out(runner->async, chain_s);
+    }
     runner_proceed(runner, chain_s);
 }
 
@@ -428,6 +431,7 @@ void runner_phase_done(struct sim *sim, void *subject, uint64_t argument) {
 
 void runner_begin(struct forecast_runner *runner) {
     const double nothing[ALGORITHM_PHASE_COUNT] = {0.0};
+    runner_enter_loading(runner);
     if (runner->plan->load.count > 0)
         start_load(runner);
     else

@@ -28,14 +28,14 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 static void fill_rows(struct forecast_verdict *verdict,
-                      double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT], double copies) {
+                      double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT]) {
     for (uint32_t owner = 0; owner < FORECAST_OWNER_COUNT; owner++) {
         for (uint32_t category = 0; category < FORECAST_CATEGORY_COUNT; category++) {
             if (held[owner][category] <= 0.0)
                 continue;
             verdict->rows[verdict->row_count++] = (struct rlhfsim_memory_row){
                 forecast_owner_name(owner), forecast_category_name(category),
-                held[owner][category] * copies};
+                held[owner][category]};
         }
     }
     qsort(verdict->rows, verdict->row_count, sizeof *verdict->rows, compare_rows);
@@ -67,12 +67,14 @@ static void explain_shortage(struct forecast_verdict *verdict, const char *phase
                  missing_bytes / 1e9, phase);
         break;
     case SHORTAGE_ENGINE:
-        snprintf(
-            verdict->reason, size,
-            "the engine's share (rollout.memory_fraction %g of a GPU) lacks %.2f GB for the KV "
-            "cache of one sequence of %lld tokens",
-            plan->scenario->rollout.memory_fraction, plan->kv_missing_bytes / 1e9,
-            (long long)(plan->prompt_limit + plan->response_limit));
+        snprintf(verdict->reason, size,
+                 "the engine's share (rollout.memory_fraction %g of %s) lacks %.2f GB for the KV "
+                 "cache of one sequence of %lld tokens",
+                 plan->scenario->rollout.memory_fraction,
+                 plan->scenario->rollout.memory_fraction_of == SCENARIO_SHARE_FREE ? "what is free"
+                                                                                   : "a GPU",
+                 plan->kv_missing_bytes / 1e9,
+                 (long long)(plan->prompt_limit + plan->response_limit));
         break;
     }
 }
@@ -126,7 +128,9 @@ void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summ
     bool host = shortage == SHORTAGE_HOST;
     struct forecast_memory_peak peak = host ? forecast_host_peak(plan) : forecast_gpu_peak(plan);
     struct forecast_memory_state state = plan->memory[peak.step];
-    enum algorithm_phase phase = plan->steps[peak.step].phase;
+    if (host)
+        forecast_host_at(plan, peak.step, peak.device, &state);
+    enum algorithm_phase phase = forecast_memory_phase(plan, peak.step);
     summary->memory.known = true;
     summary->memory.fits = shortage == SHORTAGE_NONE;
     summary->memory.peak_bytes = results_figure_exact(peak.bytes);
@@ -140,7 +144,7 @@ void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summ
     snprintf(summary->memory.verdict, sizeof summary->memory.verdict, "%s",
              verdict_word(plan, shortage));
     summary->memory.fit_probability = results_figure_exact(fit_probability(plan, shortage));
-    fill_rows(verdict, host ? state.host : state.gpu, host ? cluster->gpus_per_node : 1.0);
+    fill_rows(verdict, host ? state.host : state.gpu);
     explain_shortage(verdict, summary->memory.phase, plan, shortage,
                      peak.bytes - summary->memory.capacity_bytes);
 }

@@ -151,7 +151,7 @@ START_TEST(test_phases) {
             strcmp(memory.phase, "rollout") == 0 || strcmp(memory.phase, "transition") == 0;
         ck_assert((category_bytes(count, "kv_cache") > 0.0) == awake);
     }
-    ck_assert_uint_eq(count, 9); /* the ten steps of PPO but for the second transition */
+    ck_assert_uint_eq(count, 10); /* the ten steps of PPO but for the second transition, and the load */
     ck_assert(rlhfsim_summary_get(rlhfsim_forecast_summary(forecast), "memory.peak_bytes", &peak));
     assert_relative(most, peak.p50, 1e-12);
     const char *name;
