@@ -12,6 +12,7 @@
 #include "models/forecast/durations.h"
 #include "models/forecast/layout.h"
 #include "models/forecast/limits.h"
+#include "models/forecast/offload_cost.h"
 #include "models/forecast/plan.h"
 #include "models/forecast/run.h"
 #include "models/forecast/scaling.h"
@@ -115,6 +116,19 @@ static enum rlhfsim_status fill_scaling(const struct forecast_plan *plan,
     return RLHFSIM_OK;
 }
 
+static enum rlhfsim_status fill_offload(const struct forecast_plan *plan,
+                                        const struct rlhfsim_forecast_options *options,
+                                        struct rlhfsim_diagnostics *diagnostics,
+                                        struct rlhfsim_summary *summary) {
+    bool known;
+    double seconds;
+    enum rlhfsim_status status =
+        forecast_offload_cost(plan, options, diagnostics, &known, &seconds);
+    if (status == RLHFSIM_OK && known)
+        summary->time.offload_s = results_figure_exact(seconds);
+    return status;
+}
+
 /* ---- running ------------------------------------------------------------------------------ */
 
 static const char *activity_name(uint32_t activity) {
@@ -199,6 +213,8 @@ static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
         status = fill_limit(plan, &measures[shown], options, diagnostics, summary);
     if (status == RLHFSIM_OK && !options->skip_limit)
         status = fill_scaling(plan, options, diagnostics, summary);
+    if (status == RLHFSIM_OK && !options->skip_limit)
+        status = fill_offload(plan, options, diagnostics, summary);
     if (status == RLHFSIM_OK && *files != NULL) {
         forecast_ledger(plan, &measures[shown], &ledger);
         status = results_files_commit(*files, &ledger, summary, diagnostics);
