@@ -161,6 +161,25 @@ static bool adapters(const struct forecast_plan *plan, int rung, char *settings)
     return true;
 }
 
+/* Copies of whole models on the hosts. */
+static bool load_parts(const struct forecast_plan *plan, int rung, char *settings) {
+    static const char *const words[] = {"sharded", "first_rank"};
+    int left = (int)plan->scenario->training.load - 1 - rung; /* less and less, down to parts */
+    return left >= 0 && write_word(settings, "training.load", words[left]);
+}
+
+static bool wake_in_stages(const struct forecast_plan *plan, int rung, char *settings) {
+    return rung == 0 && plan->replicas > 0 && plan->pool_count == 1 &&
+           plan->scenario->rollout.wake == SCENARIO_WAKE_WHOLE &&
+           write_word(settings, "rollout.wake", "staged");
+}
+
+static bool discard_weights(const struct forecast_plan *plan, int rung, char *settings) {
+    return rung == 0 && plan->replicas > 0 && plan->pool_count == 1 &&
+           plan->scenario->rollout.sleeping_weights == SCENARIO_SLEEPING_HOST &&
+           write_word(settings, "rollout.sleeping_weights", "discarded");
+}
+
 /* Up to eight times as many. */
 static bool more_nodes(const struct forecast_plan *plan, int rung, char *settings) {
     const struct hardware_cluster *cluster = &plan->scenario->cluster;
@@ -192,6 +211,9 @@ static const struct {
     {"logits in slices", chunked_logits},
     {"an 8-bit optimizer", small_optimizer},
     {"LoRA adapters", adapters},
+    {"models loaded in parts", load_parts},
+    {"an engine that wakes in stages", wake_in_stages},
+    {"an engine that drops its weights", discard_weights},
     {"more GPUs", more_nodes},
 };
 

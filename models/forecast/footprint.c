@@ -189,15 +189,27 @@ static void hold_sync(const struct forecast_plan *plan, int stage,
     state->gpu[ALGORITHM_ROLE_ACTOR][FORECAST_CATEGORY_GATHERED] = set.gathered;
 }
 
+static double held_on_host(const struct forecast_plan *plan, const memory_table host) {
+    double sum = 0.0;
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (plan->present[role] && plan->passes[role].trained)
+            sum += host[role][FORECAST_CATEGORY_WEIGHTS] + host[role][FORECAST_CATEGORY_OPTIMIZER];
+    return sum;
+}
+
 /* A checkpoint goes through host memory, of each GPU that trains its part: on every node that
- * saves, or on the first alone. */
+ * saves, or on the first alone. Written while the run waits, what is there already is written from
+ * where it is; written behind the run, all is copied and stays until it is written. */
 static void hold_staging(const struct forecast_plan *plan, memory_table host) {
     int per_node = plan->scenario->cluster.gpus_per_node;
     int holders = forecast_pool_gpus(plan, forecast_step_pools(plan, plan->step_count));
+    bool in_place = plan->checkpoint.clients > 1 || holders <= per_node;
     if (plan->checkpoint.clients == 1 && holders > per_node)
         holders = per_node;
-    host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] =
-        plan->checkpoint.staged_host_bytes * plan->checkpoint.clients / holders;
+    double part = plan->checkpoint.staged_host_bytes * plan->checkpoint.clients / holders;
+    if (in_place && !plan->checkpoint.asynchronous)
+        part = fmax(0.0, part - held_on_host(plan, host));
+    host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] = part;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -250,17 +262,25 @@ static void hold_loading(const struct forecast_plan *plan, struct forecast_place
     state->host[fullest][FORECAST_CATEGORY_LOADING] = copies;
 }
 
+static bool loads_whole(const struct forecast_plan *plan) {
+    return plan->scenario->training.load != SCENARIO_RANK_LOAD_SHARDED;
+}
+
 size_t forecast_memory_instants(const struct forecast_plan *plan) {
-    bool copies = plan->scenario->training.load != SCENARIO_RANK_LOAD_SHARDED;
-    return plan->step_count + (copies ? 1 : 0);
+    return plan->step_count + (loads_whole(plan) ? 1 : 0) +
+           (plan->checkpoint.every_steps > 0 ? 1 : 0);
 }
 
 size_t forecast_memory_instant(const struct forecast_plan *plan, size_t i) {
-    return i < plan->step_count ? i : FORECAST_LOADING;
+    if (i < plan->step_count)
+        return i;
+    return i == plan->step_count && loads_whole(plan) ? FORECAST_LOADING : FORECAST_SAVING;
 }
 
 enum algorithm_phase forecast_memory_phase(const struct forecast_plan *plan, size_t step) {
-    return step == FORECAST_LOADING ? ALGORITHM_PHASE_LOAD : plan->steps[step].phase;
+    if (step == FORECAST_LOADING)
+        return ALGORITHM_PHASE_LOAD;
+    return step == FORECAST_SAVING ? ALGORITHM_PHASE_CHECKPOINT : plan->steps[step].phase;
 }
 
 /* ---- an instant ------------------------------------------------------------------------------ */
@@ -270,37 +290,54 @@ static bool is_engine_pool(const struct forecast_plan *plan, size_t pool) {
 }
 
 /* What belongs to no model: the trainer's context, and what its allocator keeps. */
-static void hold_system(const struct forecast_plan *plan, size_t pool,
+static void hold_system(const struct forecast_plan *plan, size_t pool, bool saving,
                         struct forecast_memory_state *state) {
     double *system = state->gpu[FORECAST_OWNER_SYSTEM];
     if (is_engine_pool(plan, pool))
         return;
     system[FORECAST_CATEGORY_CONTEXT] = plan->scenario->framework.context_bytes;
     system[FORECAST_CATEGORY_RESERVE] = allocator_reserve(plan, state->gpu);
-    if (forecast_step_pools(plan, plan->step_count) >> pool & 1u)
+    bool stages = saving || plan->checkpoint.asynchronous;
+    if (stages && forecast_step_pools(plan, plan->step_count) >> pool & 1u)
         hold_staging(plan, state->host);
+}
+
+/* Models at rest, and an engine that is awake. */
+static void hold_at_rest(const struct forecast_plan *plan, size_t index,
+                         struct forecast_place place, int working,
+                         struct forecast_memory_state *state) {
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (plan->resident[role] && plan->role_pool[role] == place.pool &&
+            !has_left(plan, role, index))
+            hold_static(plan, role, place.stage, role == working, state);
+}
+
+static void hold_step(const struct forecast_plan *plan, size_t index, struct forecast_place place,
+                      int64_t samples, struct forecast_memory_state *state) {
+    const struct algorithm_step *step = &plan->steps[index];
+    bool working = uses_trainer(plan, step) && plan->role_pool[step->role] == place.pool;
+    hold_at_rest(plan, index, place, working ? (int)step->role : -1, state);
+    if (working)
+        hold_working(plan, step, place.stage, samples, state);
+    if (step->work == ALGORITHM_WORK_SYNC && plan->role_pool[ALGORITHM_ROLE_ACTOR] == place.pool)
+        hold_sync(plan, place.stage, state);
 }
 
 void forecast_memory_at(const struct forecast_plan *plan, size_t index, struct forecast_place place,
                         int64_t samples, struct forecast_memory_state *state) {
+    bool saving = index == FORECAST_SAVING;
     *state = (struct forecast_memory_state){0};
     if (index == FORECAST_LOADING) {
         hold_loading(plan, place, state);
         return;
     }
-    const struct algorithm_step *step = &plan->steps[index];
-    bool working = uses_trainer(plan, step) && plan->role_pool[step->role] == place.pool;
-    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
-        if (plan->resident[role] && plan->role_pool[role] == place.pool &&
-            !has_left(plan, role, index))
-            hold_static(plan, role, place.stage, working && role == (int)step->role, state);
-    if (working)
-        hold_working(plan, step, place.stage, samples, state);
-    if (step->work == ALGORITHM_WORK_SYNC && plan->role_pool[ALGORITHM_ROLE_ACTOR] == place.pool)
-        hold_sync(plan, place.stage, state);
+    if (saving)
+        hold_at_rest(plan, index, place, -1, state);
+    else
+        hold_step(plan, index, place, samples, state);
     if (plan->replicas > 0 && plan->engine_pool == place.pool)
-        hold_engine(plan, step->work, state);
-    hold_system(plan, place.pool, state);
+        hold_engine(plan, saving ? ALGORITHM_WORK_GENERATE : plan->steps[index].work, state);
+    hold_system(plan, place.pool, saving, state);
 }
 
 static double table_sum(const memory_table table) {

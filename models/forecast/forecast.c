@@ -224,7 +224,8 @@ static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
     return status;
 }
 
-/* The memory of one step shows where it breaks; time and price stay unknown. */
+/* The memory of one step, saved where any is, shows where it breaks; time and price stay unknown.
+ */
 static enum rlhfsim_status run_infeasible(const struct forecast_plan *plan,
                                           const struct rlhfsim_forecast_options *options,
                                           struct results_files **files,
@@ -235,9 +236,11 @@ static enum rlhfsim_status run_infeasible(const struct forecast_plan *plan,
                                        .progress = options->progress,
                                        .progress_subject = options->progress_subject};
     struct forecast_measures measures;
+    struct forecast_plan saving = *plan;
     if (*files == NULL)
         return RLHFSIM_INFEASIBLE;
-    enum rlhfsim_status status = forecast_run(plan, &run, diagnostics, &measures);
+    saving.checkpoint.every_steps = plan->checkpoint.every_steps > 0 ? 1 : 0;
+    enum rlhfsim_status status = forecast_run(&saving, &run, diagnostics, &measures);
     if (status != RLHFSIM_OK)
         return status;
     status = results_files_commit(*files, NULL, &forecast->summary, diagnostics);

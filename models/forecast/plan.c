@@ -66,7 +66,7 @@ static unsigned trained_pools(const struct forecast_plan *plan) {
 }
 
 unsigned forecast_step_pools(const struct forecast_plan *plan, size_t step) {
-    if (step == FORECAST_LOADING)
+    if (step == FORECAST_LOADING || step == FORECAST_SAVING)
         return (1u << plan->pool_count) - 1u;
     if (step == plan->step_count)
         return trained_pools(plan);

@@ -59,8 +59,11 @@ struct forecast_memory_state {
 /* Start-up and the steps of the algorithm, in the order they run, conditions resolved. */
 #define FORECAST_STEP_LIMIT 16
 
-/* In place of a step's index, for memory alone: while models are loaded, before anything else. */
+/* In place of a step's index, for memory alone: while models are loaded, before anything else, and
+ * while a checkpoint is saved. */
 #define FORECAST_LOADING FORECAST_STEP_LIMIT
+#define FORECAST_SAVING (FORECAST_STEP_LIMIT + 1)
+#define FORECAST_INSTANT_LIMIT (FORECAST_STEP_LIMIT + 2)
 
 /* What is read before the first step: one transfer a model, and the data set, fewer than
  * STORE_TRANSFERS. */
@@ -116,8 +119,8 @@ struct forecast_plan {
     struct algorithm_step steps[FORECAST_STEP_LIMIT];
     size_t loop_first, step_count;
     /* During steps[i], on the fullest GPUs of its pools then, and which ones those are. */
-    struct forecast_memory_state memory[FORECAST_STEP_LIMIT + 1];
-    struct forecast_place fullest[FORECAST_STEP_LIMIT + 1];
+    struct forecast_memory_state memory[FORECAST_INSTANT_LIMIT];
+    struct forecast_place fullest[FORECAST_INSTANT_LIMIT];
 };
 
 /* GPUs of the pools in a set (bit i: pools[i]). */
@@ -155,11 +158,11 @@ int forecast_place_gpu(const struct forecast_plan *plan, struct forecast_place p
 /* The place after this one; false after the last. Begins with {0, 0}. */
 bool forecast_next_place(const struct forecast_plan *plan, struct forecast_place *place);
 
-/* "load" or the phase of a step. */
+/* The phase of a step, "load" or "checkpoint". */
 enum algorithm_phase forecast_memory_phase(const struct forecast_plan *plan, size_t step);
 
-/* How many instants memory has, and the index of the i-th: every step, and FORECAST_LOADING where
- * whole models are on hosts then. */
+/* How many instants memory has, and the index of the i-th: every step, FORECAST_LOADING where whole
+ * models are on hosts then, and FORECAST_SAVING where there are checkpoints. */
 size_t forecast_memory_instants(const struct forecast_plan *plan);
 size_t forecast_memory_instant(const struct forecast_plan *plan, size_t i);
 

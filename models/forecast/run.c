@@ -241,7 +241,7 @@ static void enter_all(struct forecast_runner *runner, size_t instant) {
 
 void runner_enter_loading(struct forecast_runner *runner) {
     if (runner->options->files != NULL &&
-        forecast_memory_instants(runner->plan) > runner->plan->step_count)
+        runner->plan->scenario->training.load != SCENARIO_RANK_LOAD_SHARDED)
         enter_all(runner, FORECAST_LOADING);
 }
 
@@ -261,27 +261,45 @@ void runner_enter_rollouts(struct forecast_runner *runner) {
         enter_all(runner, runner->plan->loop_first);
 }
 
-/* The GPUs of a phase's pools hold what the plan says.
- * Checkpoints change nothing. Where pools
- * share a node, its host has what each last had. */
-void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane) {
+/* Every pool holds what its phase does. Where pools share a node, its host has what each has. */
+static void enter_phases(struct forecast_runner *runner, int64_t samples) {
     const struct forecast_plan *plan = runner->plan;
     struct forecast_place place = {SCENARIO_POOLS, 0};
     struct forecast_memory_state state, node = {0};
-    if (runner->options->files == NULL || runner->loading || lane->phase == plan->step_count)
-        return;
-    sim_memory_context(runner->sim, (uint32_t)lane->phase);
     for (int gpu = 0; gpu < plan->gpus; gpu++) {
         struct forecast_place next = forecast_place_of(plan, gpu);
-        size_t phase = lane->pools >> next.pool & 1u ? lane->phase : runner->pool_phase[next.pool];
         if (next.pool != place.pool || next.stage != place.stage)
-            forecast_memory_at(plan, phase, next, (int64_t)lane->flight->samples.count, &state);
+            forecast_memory_at(plan, runner->pool_phase[next.pool], next, samples, &state);
         place = next;
         enter_gpu(runner, gpu, &state, &node);
     }
-    for (size_t pool = 0; pool < plan->pool_count; pool++)
+}
+
+void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane) {
+    const struct forecast_plan *plan = runner->plan;
+    bool saving = lane->phase == plan->step_count;
+    size_t instant = saving ? FORECAST_SAVING : lane->phase;
+    if (runner->options->files == NULL || runner->loading)
+        return;
+    for (size_t pool = 0; pool < plan->pool_count; pool++) {
+        if (!(lane->pools >> pool & 1u))
+            continue;
+        if (saving)
+            runner->pool_before[pool] = runner->pool_phase[pool];
+        runner->pool_phase[pool] = instant;
+    }
+    sim_memory_context(runner->sim, (uint32_t)instant);
+    enter_phases(runner, (int64_t)lane->flight->samples.count);
+}
+
+/* What was staged has gone. */
+void runner_leave_saving(struct forecast_runner *runner, const struct forecast_lane *lane) {
+    if (runner->options->files == NULL)
+        return;
+    for (size_t pool = 0; pool < runner->plan->pool_count; pool++)
         if (lane->pools >> pool & 1u)
-            runner->pool_phase[pool] = lane->phase;
+            runner->pool_phase[pool] = runner->pool_before[pool];
+    enter_phases(runner, (int64_t)lane->flight->samples.count);
 }
 
 /* ---- measuring ---------------------------------------------------------------------------- */

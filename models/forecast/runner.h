@@ -83,8 +83,9 @@ struct forecast_runner {
     uint64_t *loads;  /* by replica: tokens of them */
     uint32_t *routes; /* by prompt: the replica */
 
-    size_t pool_phase[SCENARIO_POOLS]; /* by pool: the phase whose memory it holds */
-    int64_t step;                      /* the last one that has begun, from 1 */
+    size_t pool_phase[SCENARIO_POOLS];  /* by pool: the phase whose memory it holds */
+    size_t pool_before[SCENARIO_POOLS]; /* while it saves: the phase before */
+    int64_t step;                       /* the last one that has begun, from 1 */
     int64_t steps_done;
     uint64_t listened; /* ends of requests so far */
     int64_t chunk;     /* of what runs before the first step */
@@ -130,6 +131,7 @@ enum algorithm_phase runner_phase_of(const struct forecast_lane *lane);
 void runner_enter_loading(struct forecast_runner *runner);
 void runner_leave_loading(struct forecast_runner *runner);
 void runner_enter_rollouts(struct forecast_runner *runner);
+void runner_leave_saving(struct forecast_runner *runner, const struct forecast_lane *lane);
 void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane);
 void runner_measure_generated(struct forecast_runner *runner, const struct forecast_flight *flight);
 void runner_measure_trained(struct forecast_runner *runner, const struct forecast_flight *flight);

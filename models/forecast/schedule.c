@@ -347,6 +347,8 @@ static void note_end(struct forecast_runner *runner, struct forecast_lane *lane)
         return;
     if (checkpoint && !plan->checkpoint.asynchronous)
         runner_account_storage(runner, true);
+    if (checkpoint)
+        runner_leave_saving(runner, lane);
     if (!checkpoint && plan->steps[lane->phase].work == ALGORITHM_WORK_SYNC)
         runner->version++;
 }

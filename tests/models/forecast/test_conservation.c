@@ -94,6 +94,8 @@ static void random_settings(struct settings *settings) {
     add(settings, "training.offload_activations", ONE_OF("true", "false"));
     add(settings, "training.load", ONE_OF("sharded", "first_rank", "every_rank"));
     add(settings, "models.reference.offload", ONE_OF("none", "parameters"));
+    add(settings, "checkpoint.every_steps", ONE_OF("0", "1", "2"));
+    add(settings, "checkpoint.mode", ONE_OF("synchronous", "asynchronous"));
     add(settings, "rollout.memory_fraction_of", ONE_OF("total", "free"));
     add(settings, "rollout.tp", ONE_OF("1", "2"));
     if (draw(2) == 1) {
@@ -156,7 +158,7 @@ static bool same_as(int gpu, size_t step) {
 /* Each GPU is in one phase or other. */
 static void check_gpus(const char *text) {
     for (int gpu = 0; gpu < GPUS; gpu++) {
-        bool found = false;
+        bool found = same_as(gpu, FORECAST_SAVING);
         for (size_t step = 0; step < plan.step_count && !found; step++)
             found = same_as(gpu, step);
         ck_assert_msg(found, "%s: gpu%d holds what no phase does", text, gpu);

@@ -214,7 +214,7 @@ START_TEST(copies_while_loading) {
     assert_relative(loading_peak(), 8.0 * 2.0 * ACTOR, 1e-12);
     plan_with(DPO, parts);
     ck_assert_double_eq(loading_peak(), 0.0);
-    ck_assert_uint_eq(forecast_memory_instants(&plan), plan.step_count);
+    ck_assert_uint_eq(forecast_memory_instants(&plan), plan.step_count + 1); /* and it saves */
     plan_with(PPO, first);
     assert_relative(loading_peak(), 4.0 * ACTOR, 1e-12);
 }
@@ -271,6 +271,39 @@ START_TEST(a_host_that_is_full_while_loading) {
 }
 END_TEST
 
+/* ---- while a checkpoint is saved ---------------------------------------------------------------
+ */
+
+static double staged(size_t instant) {
+    struct forecast_memory_state host;
+    forecast_host_at(&plan, instant, 0, &host);
+    return host.host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING];
+}
+
+/* 14 bytes a trained parameter go through the host while the run waits, and at no other time; the
+ * 12 of an optimizer that is there already do not go anywhere. Behind the run, a copy of all is
+ * there in every phase. */
+START_TEST(copies_of_a_checkpoint) {
+    static const char *const here[] = {"checkpoint.mode=synchronous", NULL};
+    static const char *const away[] = {"training.offload=optimizer", NULL};
+    static const char *const behind[] = {"training.offload=optimizer",
+                                         "checkpoint.mode=asynchronous", NULL};
+    const char *const *const sets[] = {here, away, behind};
+    const double bytes[] = {14.0, 2.0, 14.0};
+    for (size_t i = 0; i < 3; i++) {
+        plan_with(PPO, sets[i]);
+        assert_relative(staged(FORECAST_SAVING), bytes[i] * (ACTOR + CRITIC), 1e-9);
+        for (size_t step = 0; step < plan.step_count; step++)
+            assert_relative(1.0 + staged(step), 1.0 + (i == 2 ? staged(FORECAST_SAVING) : 0.0),
+                            1e-12);
+    }
+    plan_with(PPO, away);
+    assert_relative(forecast_host_peak(&plan).bytes, 14.0 * (ACTOR + CRITIC), 1e-9);
+    ck_assert_int_eq(forecast_memory_phase(&plan, forecast_host_peak(&plan).step),
+                     ALGORITHM_PHASE_CHECKPOINT);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *suite = suite_create("forecast.holding");
     TCase *tests = tcase_create("holding");
@@ -285,6 +318,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, copies_by_node);
     tcase_add_test(tests, copies_beside_what_is_offloaded);
     tcase_add_test(tests, a_host_that_is_full_while_loading);
+    tcase_add_test(tests, copies_of_a_checkpoint);
     suite_add_tcase(suite, tests);
     return suite;
 }
