@@ -79,12 +79,12 @@ static void explain_shortage(struct forecast_verdict *verdict, const char *phase
     }
 }
 
-/* Within 5 % of the limit no yes or no is certain: the forecast's own spread says how likely it
- * fits. What lacks room for one sequence's cache, or host memory, does not. */
+/* Within 5 % of the limit, of a GPU or of a host, no yes or no is certain: the forecast's own
+ * spread says how likely it fits. What lacks room for one sequence's cache does not. */
 #define MARGIN 0.05
 
 double forecast_fit_probability(double bytes, double capacity, double spread) {
-    if (spread <= 0.0)
+    if (spread <= 0.0 || bytes <= 0.0)
         return bytes <= capacity ? 1.0 : 0.0;
     return 0.5 * erfc(-log(capacity / bytes) / (spread * sqrt(2.0)));
 }
@@ -93,18 +93,33 @@ bool forecast_fit_is_marginal(double bytes, double capacity) {
     return fabs(bytes / capacity - 1.0) <= MARGIN;
 }
 
+static double gpu_fill(const struct forecast_plan *plan) {
+    return forecast_gpu_peak(plan).bytes / plan->scenario->cluster.gpu.memory_bytes;
+}
+
+static double host_fill(const struct forecast_plan *plan) {
+    return forecast_host_peak(plan).bytes / plan->scenario->cluster.node.host_memory_bytes;
+}
+
+/* Both must fit. */
 static double fit_probability(const struct forecast_plan *plan, enum shortage shortage) {
-    if (shortage == SHORTAGE_HOST || shortage == SHORTAGE_ENGINE)
+    double spread = plan->scenario->training.memory_spread;
+    if (shortage == SHORTAGE_ENGINE)
         return 0.0;
-    return forecast_fit_probability(forecast_gpu_peak(plan).bytes,
-                                    plan->scenario->cluster.gpu.memory_bytes,
-                                    plan->scenario->training.memory_spread);
+    return forecast_fit_probability(gpu_fill(plan), 1.0, spread) *
+           forecast_fit_probability(host_fill(plan), 1.0, spread);
 }
 
 static bool is_marginal(const struct forecast_plan *plan, enum shortage shortage) {
-    return shortage != SHORTAGE_HOST && shortage != SHORTAGE_ENGINE &&
-           forecast_fit_is_marginal(forecast_gpu_peak(plan).bytes,
-                                    plan->scenario->cluster.gpu.memory_bytes);
+    return shortage != SHORTAGE_ENGINE &&
+           forecast_fit_is_marginal(fmax(gpu_fill(plan), host_fill(plan)), 1.0);
+}
+
+/* What does not fit, or may not, else the GPUs. */
+static bool is_about_host(const struct forecast_plan *plan, enum shortage shortage) {
+    if (shortage != SHORTAGE_NONE)
+        return shortage == SHORTAGE_HOST;
+    return host_fill(plan) > gpu_fill(plan) && is_marginal(plan, shortage);
 }
 
 double forecast_verdict_probability(const struct forecast_plan *plan) {
@@ -120,12 +135,12 @@ static const char *verdict_word(const struct forecast_plan *plan, enum shortage 
     return shortage == SHORTAGE_NONE ? "fits" : "does not fit";
 }
 
-/* The fullest GPU, or the host where that is what does not fit. */
+/* The fullest GPU, or the host where that is what does not fit or is marginal. */
 void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summary *summary,
                            struct forecast_verdict *verdict) {
     const struct hardware_cluster *cluster = &plan->scenario->cluster;
     enum shortage shortage = shortage_of(plan);
-    bool host = shortage == SHORTAGE_HOST;
+    bool host = is_about_host(plan, shortage);
     struct forecast_memory_peak peak = host ? forecast_host_peak(plan) : forecast_gpu_peak(plan);
     struct forecast_memory_state state = plan->memory[peak.step];
     if (host)

@@ -304,6 +304,39 @@ START_TEST(copies_of_a_checkpoint) {
 }
 END_TEST
 
+/* ---- near the limit of a host ------------------------------------------------------------------
+ */
+
+/* Of the host as of a GPU: within 5 % no yes, but how likely it is; who holds it is told. */
+START_TEST(a_host_that_is_nearly_full) {
+    static const char *const none[] = {NULL};
+    static const double shares[] = {0.90, 0.97, 1.03, 1.10};
+    static const char *const words[] = {"fits", "marginal", "marginal", "does not fit"};
+    struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
+    plan_with(PPO, none);
+    double peak = forecast_host_peak(&plan).bytes, spread = scenario->training.memory_spread;
+    scenario->cluster.gpu.memory_bytes = 10.0 * forecast_gpu_peak(&plan).bytes;
+    for (size_t i = 0; i < 4; i++) {
+        struct rlhfsim_forecast *forecast;
+        struct rlhfsim_value verdict, device, chance;
+        scenario->cluster.node.host_memory_bytes = peak / shares[i];
+        scenario->rollout.memory_fraction = 0.05; /* of ten times the memory */
+        enum rlhfsim_status status = rlhfsim_forecast_check(scenario, diagnostics, &forecast);
+        ck_assert_int_eq(status, shares[i] <= 1.0 ? RLHFSIM_OK : RLHFSIM_INFEASIBLE);
+        const struct rlhfsim_summary *summary = rlhfsim_forecast_summary(forecast);
+        ck_assert(rlhfsim_summary_get(summary, "memory.verdict", &verdict));
+        ck_assert(rlhfsim_summary_get(summary, "memory.device", &device));
+        ck_assert(rlhfsim_summary_get(summary, "memory.fit_probability", &chance));
+        ck_assert_str_eq(verdict.text, words[i]);
+        ck_assert_str_eq(device.text, i == 0 ? "gpu0" : "node0/host");
+        double room = -log(shares[i]) / spread;
+        assert_relative(chance.p50, 0.5 * (1.0 + erf(room / sqrt(2.0))), 1e-9);
+        rlhfsim_forecast_free(forecast);
+    }
+    rlhfsim_diagnostics_free(diagnostics);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *suite = suite_create("forecast.holding");
     TCase *tests = tcase_create("holding");
@@ -319,6 +352,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, copies_beside_what_is_offloaded);
     tcase_add_test(tests, a_host_that_is_full_while_loading);
     tcase_add_test(tests, copies_of_a_checkpoint);
+    tcase_add_test(tests, a_host_that_is_nearly_full);
     suite_add_tcase(suite, tests);
     return suite;
 }
