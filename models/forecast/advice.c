@@ -7,6 +7,8 @@
  * the cheapest comes first.
  */
 
+#include "models/forecast/footprint.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/variant.h"
 
 #include <rlhfsim/advice.h>

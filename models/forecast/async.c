@@ -363,7 +363,7 @@ static void answers_ended(struct sim *sim, void *subject, uint64_t replica, size
     if (async->done_count == before)
         return;
     chain_now(async, chain_s);
-    runner_proceed(async->runner, chain_s);
+    async->runner->proceed(async->runner, chain_s);
 }
 
 /* What a stopped batch has made goes on in the next one. */
@@ -392,7 +392,7 @@ static void batch_done(struct sim *sim, void *subject, uint64_t replica,
         end_period(async);
         runner->lanes[runner->plan->engine_pool].busy = false;
     }
-    runner_proceed(runner, chain_s);
+    runner->proceed(runner, chain_s);
 }
 
 bool forecast_async_yield(struct forecast_async *async) {

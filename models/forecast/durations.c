@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/durations.h"
+#include "models/forecast/microbatch.h"
 
 #include "models/generation/floor.h"
 #include "models/training/pass.h"

@@ -10,10 +10,12 @@
 #include <rlhfsim/forecast.h>
 
 #include "models/forecast/durations.h"
+#include "models/forecast/footprint.h"
 #include "models/forecast/layout.h"
 #include "models/forecast/limits.h"
 #include "models/forecast/offload_cost.h"
 #include "models/forecast/plan.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 #include "models/forecast/scaling.h"
 #include "models/forecast/summarise.h"

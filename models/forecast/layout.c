@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/layout.h"
 
+#include "models/forecast/footprint.h"
+#include "models/forecast/microbatch.h"
 #include "models/forecast/tail.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/limits.h"
+#include "models/forecast/plan_storage.h"
+#include "models/forecast/planning.h"
+#include "models/forecast/run.h"
 
 #include <stdlib.h>
 

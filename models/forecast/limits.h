@@ -8,7 +8,7 @@
  * numbers, so that the difference is the resource's and not chance's.
  */
 
-#include "models/forecast/run.h"
+#include "models/forecast/simulation.h"
 
 struct forecast_limit {
     const char *resource; /* "GPU compute", "HBM bandwidth", ...; static */

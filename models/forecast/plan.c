@@ -343,7 +343,7 @@ int forecast_saving_nodes(const struct forecast_plan *plan) {
     return nodes;
 }
 
-void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan) {
+void forecast_plan_arrange(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan) {
     *plan = (struct forecast_plan){.scenario = scenario,
                                    .gpus = hardware_cluster_gpus(&scenario->cluster)};
     plan_pools(plan);
@@ -354,6 +354,4 @@ void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast
         plan_transitions(plan);
         plan_weight_sync(plan);
     }
-    forecast_plan_storage(plan);
-    forecast_plan_memory(plan);
 }

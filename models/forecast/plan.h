@@ -131,84 +131,11 @@ int forecast_pool_gpus(const struct forecast_plan *plan, unsigned pools);
  * checkpoint on all that train. */
 unsigned forecast_step_pools(const struct forecast_plan *plan, size_t step);
 
-/* The scenario must outlive the plan. */
-void forecast_plan_make(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan);
-
-/* Fills plan->checkpoint and plan->load (forecast/storage.c); called by forecast_plan_make. */
-void forecast_plan_storage(struct forecast_plan *plan);
-
-/* What is loaded: bytes read, and seconds until the last is there. */
-double forecast_load_bytes(const struct forecast_plan *plan);
-double forecast_load_s(const struct forecast_plan *plan);
+/* Who sits where, what a pass and the engine are like, and how long the engine's transitions take;
+ * nothing about the store or memory. The scenario must outlive the plan. */
+void forecast_plan_arrange(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan);
 
 /* Nodes with trained weights on them: those that save. */
 int forecast_saving_nodes(const struct forecast_plan *plan);
-
-/* Fills plan->memory (forecast/footprint.c); called by forecast_plan_make. */
-void forecast_plan_memory(struct forecast_plan *plan);
-
-/* What a GPU of a place holds during a phase of a step of `samples`, and its share of the host; on
- * a pool that the phase does not keep busy, what is there anyway. The place of a GPU (pipeline
- * ranks are the slowest), and the first GPU of a place. */
-void forecast_memory_at(const struct forecast_plan *plan, size_t step, struct forecast_place place,
-                        int64_t samples, struct forecast_memory_state *state);
-struct forecast_place forecast_place_of(const struct forecast_plan *plan, int gpu);
-int forecast_place_gpu(const struct forecast_plan *plan, struct forecast_place place);
-
-/* The place after this one; false after the last. Begins with {0, 0}. */
-bool forecast_next_place(const struct forecast_plan *plan, struct forecast_place *place);
-
-/* The phase of a step, "load" or "checkpoint". */
-enum algorithm_phase forecast_memory_phase(const struct forecast_plan *plan, size_t step);
-
-/* How many instants memory has, and the index of the i-th: every step, FORECAST_LOADING where whole
- * models are on hosts then, and FORECAST_SAVING where there are checkpoints. */
-size_t forecast_memory_instants(const struct forecast_plan *plan);
-size_t forecast_memory_instant(const struct forecast_plan *plan, size_t i);
-
-/* Takes out of what the GPUs of `node` have on its host what one node alone has: what is gathered
- * on the first to be saved, what the first rank loads. */
-void forecast_host_of_node(const struct forecast_plan *plan, int node,
-                           struct forecast_memory_state *state);
-
-/* Samples of the fullest step of the run: a data set can be smaller than prompts_per_step. */
-int64_t forecast_fullest_step(const struct rlhfsim_scenario *scenario);
-
-/* What micro-batches are for: updates, or passes without gradients (log-probs, values, rewards). */
-enum forecast_pass { FORECAST_PASS_UPDATE, FORECAST_PASS_SCORE };
-
-struct forecast_microbatch {
-    int64_t samples, tokens; /* one of them, the other 0 */
-};
-struct forecast_microbatch forecast_microbatch_of(const struct forecast_plan *plan,
-                                                  enum forecast_pass pass);
-
-/* Tokens of the largest micro-batch that can occur in a step of `samples`, all context-parallel
- * ranks together. Updates cut a step into mini-batches first, other passes do not. */
-struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum forecast_pass pass,
-                                        int64_t samples);
-
-/* Micro-batches of a data-parallel rank in an optimizer step of a step of `step_samples`; with a
- * token budget the mean. */
-double forecast_microbatches(const struct forecast_plan *plan, int64_t step_samples);
-
-/* What a node's host holds during a step, and its sum. */
-void forecast_host_at(const struct forecast_plan *plan, size_t step, int node,
-                      struct forecast_memory_state *host);
-double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int node);
-
-/* The step at which a GPU (or host) is fullest, which one it is (the first), and how full. */
-struct forecast_memory_peak {
-    size_t step;
-    int device; /* GPU, or node */
-    double bytes;
-};
-struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan);
-/* Bytes on the fullest GPU of a pool. */
-double forecast_pool_peak(const struct forecast_plan *plan, size_t pool);
-struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan);
-
-/* Fits: every GPU, every host, and the engine's share. */
-bool forecast_plan_fits(const struct forecast_plan *plan);
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 /*
- * What a simulation has (GPUs, hosts, replicas, buffers), what its phases are measured by, and its
- * beginning and end. Which phase runs when is in schedule.c.
+ * What a simulation has (GPUs, hosts, replicas, buffers), and its beginning and end. Which phase
+ * runs when is in schedule.c, what phases come to in measure.c.
  */
 
 #include "models/forecast/run.h"
 
 #include "models/forecast/async.h"
 #include "models/forecast/durations.h"
-#include "models/forecast/runner.h"
+#include "models/forecast/measure.h"
+#include "models/forecast/schedule.h"
 #include "sim/contract.h"
-#include "sim/recorder.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -199,231 +198,10 @@ static enum rlhfsim_status runner_fill(struct forecast_runner *runner) {
     return status;
 }
 
-/* ---- memory ------------------------------------------------------------------------------- */
-
-static void set_memory(struct forecast_runner *runner, sim_memory_id id,
-                       double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT]) {
-    for (uint32_t owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
-        for (uint32_t category = 0; category < FORECAST_CATEGORY_COUNT; category++)
-            sim_memory_set(runner->sim, id, owner, category, held[owner][category]);
-}
-
-static void add_host(struct forecast_memory_state *node, const struct forecast_memory_state *gpu) {
-    for (int owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
-        for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++)
-            node->host[owner][category] += gpu->host[owner][category];
-}
-
-/* What the GPUs of one place hold, and add to their nodes' hosts. What one node saves is staged on
- * the first alone. */
-static void enter_gpu(struct forecast_runner *runner, int gpu, struct forecast_memory_state *state,
-                      struct forecast_memory_state *node) {
-    int per_node = runner->plan->scenario->cluster.gpus_per_node;
-    set_memory(runner, runner->first_memory + (sim_memory_id)gpu, state->gpu);
-    add_host(node, state);
-    if ((gpu + 1) % per_node != 0)
-        return;
-    forecast_host_of_node(runner->plan, gpu / per_node, node);
-    set_memory(runner, runner->first_host + (sim_memory_id)(gpu / per_node), node->host);
-    *node = (struct forecast_memory_state){0};
-}
-
-/* All GPUs and hosts hold what they do at an instant in which no model works. */
-static void enter_all(struct forecast_runner *runner, size_t instant) {
-    const struct forecast_plan *plan = runner->plan;
-    struct forecast_memory_state state, node = {0};
-    sim_memory_context(runner->sim, (uint32_t)instant);
-    for (int gpu = 0; gpu < plan->gpus; gpu++) {
-        forecast_memory_at(plan, instant, forecast_place_of(plan, gpu), 0, &state);
-        enter_gpu(runner, gpu, &state, &node);
-    }
-}
-
-void runner_enter_loading(struct forecast_runner *runner) {
-    if (runner->options->files != NULL &&
-        runner->plan->scenario->training.load != SCENARIO_RANK_LOAD_SHARDED)
-        enter_all(runner, FORECAST_LOADING);
-}
-
-/* Copies go before anything else comes: an instant of its own, even where loading takes no time. */
-void runner_leave_loading(struct forecast_runner *runner) {
-    if (runner->options->files == NULL)
-        return;
-    for (int node = 0; node < runner->plan->scenario->cluster.nodes; node++)
-        for (uint32_t role = 0; role < ALGORITHM_ROLE_COUNT; role++)
-            sim_memory_set(runner->sim, runner->first_host + (sim_memory_id)node, role,
-                           FORECAST_CATEGORY_LOADING, 0.0);
-}
-
-/* Rollouts of an asynchronous run are no phase: what its GPUs hold is there from the start. */
-void runner_enter_rollouts(struct forecast_runner *runner) {
-    if (runner->options->files != NULL)
-        enter_all(runner, runner->plan->loop_first);
-}
-
-/* Every pool holds what its phase does. Where pools share a node, its host has what each has. */
-static void enter_phases(struct forecast_runner *runner, int64_t samples) {
-    const struct forecast_plan *plan = runner->plan;
-    struct forecast_place place = {SCENARIO_POOLS, 0};
-    struct forecast_memory_state state, node = {0};
-    for (int gpu = 0; gpu < plan->gpus; gpu++) {
-        struct forecast_place next = forecast_place_of(plan, gpu);
-        if (next.pool != place.pool || next.stage != place.stage)
-            forecast_memory_at(plan, runner->pool_phase[next.pool], next, samples, &state);
-        place = next;
-        enter_gpu(runner, gpu, &state, &node);
-    }
-}
-
-void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane) {
-    const struct forecast_plan *plan = runner->plan;
-    bool saving = lane->phase == plan->step_count;
-    size_t instant = saving ? FORECAST_SAVING : lane->phase;
-    if (runner->options->files == NULL || runner->loading)
-        return;
-    for (size_t pool = 0; pool < plan->pool_count; pool++) {
-        if (!(lane->pools >> pool & 1u))
-            continue;
-        if (saving)
-            runner->pool_before[pool] = runner->pool_phase[pool];
-        runner->pool_phase[pool] = instant;
-    }
-    sim_memory_context(runner->sim, (uint32_t)instant);
-    enter_phases(runner, (int64_t)lane->flight->samples.count);
-}
-
-/* What was staged has gone. */
-void runner_leave_saving(struct forecast_runner *runner, const struct forecast_lane *lane) {
-    if (runner->options->files == NULL)
-        return;
-    for (size_t pool = 0; pool < runner->plan->pool_count; pool++)
-        if (lane->pools >> pool & 1u)
-            runner->pool_phase[pool] = runner->pool_before[pool];
-    enter_phases(runner, (int64_t)lane->flight->samples.count);
-}
-
-/* ---- measuring ---------------------------------------------------------------------------- */
-
-/* The responses of a round. */
-void runner_measure_generated(struct forecast_runner *runner,
-                              const struct forecast_flight *flight) {
-    const struct forecast_samples *samples = &flight->samples;
-    struct forecast_measures *measures = runner->measures;
-    for (size_t i = samples->fresh; i < samples->sequences; i++) {
-        measures->response_tokens += samples->response_tokens[i];
-        runner->length_counts[samples->response_tokens[i]]++;
-    }
-    measures->responses += (double)(samples->sequences - samples->fresh);
-    measures->cut += (double)samples->cut;
-    measures->rounds += 1.0;
-}
-
-/* The samples that a step trains on. */
-void runner_measure_trained(struct forecast_runner *runner, const struct forecast_flight *flight) {
-    const struct forecast_samples *samples = &flight->samples;
-    struct forecast_measures *measures = runner->measures;
-    size_t sequences =
-        samples->count * (size_t)runner->plan->scenario->algorithm.type->sequences_per_sample;
-    for (size_t i = 0; i < sequences; i++)
-        measures->tokens += samples->prompt_tokens[i] + samples->response_tokens[i];
-    measures->samples += (double)samples->count;
-    measures->trained_responses += (double)sequences;
-    measures->exhausted += samples->exhausted ? 1.0 : 0.0;
-}
-
-enum algorithm_phase runner_phase_of(const struct forecast_lane *lane) {
-    const struct forecast_plan *plan = lane->runner->plan;
-    if (lane->runner->loading)
-        return ALGORITHM_PHASE_LOAD;
-    return lane->phase == plan->step_count ? ALGORITHM_PHASE_CHECKPOINT
-                                           : plan->steps[lane->phase].phase;
-}
-
-/* What a phase of several pools did is each one's by its GPUs. */
-static void measure_pools(const struct forecast_lane *lane, struct forecast_measures *measures) {
-    const struct forecast_plan *plan = lane->runner->plan;
-    int gpus = forecast_pool_gpus(plan, lane->pools);
-    measures->busy_gpu_s += lane->phase_busy_gpu_s;
-    for (size_t i = 0; i < plan->pool_count; i++)
-        if (lane->pools >> i & 1u)
-            measures->pool_busy_gpu_s[i] += lane->phase_busy_gpu_s / gpus * plan->pools[i].gpus;
-}
-
-void runner_measure_phase(struct forecast_runner *runner, const struct forecast_lane *lane) {
-    struct forecast_measures *measures = runner->measures;
-    enum algorithm_phase phase = runner_phase_of(lane);
-    int gpus = forecast_pool_gpus(runner->plan, lane->pools);
-    sim_time end = sim_now(runner->sim);
-    double length_s = sim_time_to_s(end - lane->phase_start);
-    double busy_s = lane->phase_busy_gpu_s / gpus;
-    double idle_s = fmax(0.0, length_s - busy_s);
-    measures->phase_s[phase] += length_s;
-    measure_pools(lane, measures);
-    if (phase == ALGORITHM_PHASE_ROLLOUT)
-        measures->tail_idle_s += idle_s;
-    if (phase == ALGORITHM_PHASE_ACTOR_UPDATE || phase == ALGORITHM_PHASE_CRITIC_UPDATE)
-        measures->training_gpu_s += length_s * gpus;
-    if (runner->options->files != NULL)
-        results_files_phase(runner->options->files, lane->flight->step, phase, lane->phase_start,
-                            end, busy_s, idle_s);
-}
-
-/* What is stored has been there since the last change. */
-void runner_account_storage(struct forecast_runner *runner, bool saved) {
-    struct forecast_measures *measures = runner->measures;
-    const struct checkpoint_plan *checkpoint = &runner->plan->checkpoint;
-    double now_s = sim_time_to_s(sim_now(runner->sim));
-    measures->storage_byte_s += measures->stored_bytes * (now_s - runner->stored_since_s);
-    runner->stored_since_s = now_s;
-    if (!saved)
-        return;
-    measures->saves++;
-    measures->stored_bytes = fmin(measures->stored_bytes + checkpoint->bytes,
-                                  checkpoint->bytes * (double)checkpoint->keep);
-}
-
-/* The type-1 quantile of whole numbers: the smallest length that 99 % do not exceed. */
-static double length_quantile(const struct forecast_runner *runner, double share) {
-    double below = 0.0, wanted = share * runner->measures->responses;
-    for (int64_t tokens = 0; tokens <= runner->plan->response_limit; tokens++) {
-        below += runner->length_counts[tokens];
-        if (below >= wanted)
-            return (double)tokens;
-    }
-    return (double)runner->plan->response_limit;
-}
-
 /* ---- beginning and end ---------------------------------------------------------------------- */
-
-/* The steps under way do not count. */
-static bool report_progress(const struct forecast_runner *runner) {
-    const struct forecast_run_options *options = runner->options;
-    double share = (double)runner->steps_done / (double)options->steps;
-    if (options->progress == NULL)
-        return true;
-    return options->progress(options->progress_subject,
-                             options->progress_from +
-                                 share * (options->progress_to - options->progress_from));
-}
-
-bool runner_go_on(struct forecast_runner *runner) {
-    if (!runner->cancelled && report_progress(runner))
-        return true;
-    runner->cancelled = true;
-    sim_stop(runner->sim);
-    return false;
-}
 
 static bool watch_samples(void *subject) {
     return runner_go_on(subject);
-}
-
-/* Not every time: a rollout has very many ends. */
-#define LISTENED 64
-
-void runner_listen(struct forecast_runner *runner) {
-    if (++runner->listened % LISTENED == 0)
-        (void)runner_go_on(runner);
 }
 
 static void watch_replica(struct sim *sim, void *subject, uint64_t argument, size_t ended) {
@@ -473,37 +251,15 @@ static enum rlhfsim_status report_too_long(const struct forecast_runner *runner,
                              diagnostics);
 }
 
-/* Little's law, L = lambda W, as an identity over a run that has emptied: the time integral of the
- * tasks at a resource is the sum of their sojourns. */
-static void check_littles_law(const struct sim *sim) {
-    for (sim_resource_id id = 0; id < sim_resource_count(sim); id++) {
-        struct sim_resource_statistics s;
-        sim_resource_statistics(sim, id, &s);
-        CONTRACT(fabs(s.system_integral_ns - s.sojourn_total_ns) <=
-                     1e-9 * fmax(1.0, s.sojourn_total_ns),
-                 "Little's law does not hold");
-    }
-}
-
-static void measure_end(struct forecast_runner *runner) {
-    struct forecast_measures *measures = runner->measures;
-    check_littles_law(runner->sim);
-    runner_account_storage(runner, false);
-    measures->steps = runner->step;
-    measures->total_s = sim_time_to_s(sim_now(runner->sim));
-    measures->events = sim_events_executed(runner->sim);
-    measures->response_p50 = length_quantile(runner, 0.50);
-    measures->response_p90 = length_quantile(runner, 0.90);
-    measures->response_p99 = length_quantile(runner, 0.99);
-    measures->response_max = length_quantile(runner, 1.0);
-}
-
 enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
                                  const struct forecast_run_options *options,
                                  struct rlhfsim_diagnostics *diagnostics,
                                  struct forecast_measures *measures) {
-    struct forecast_runner runner = {
-        .plan = plan, .options = options, .measures = measures, .phase_done = runner_phase_done};
+    struct forecast_runner runner = {.plan = plan,
+                                     .options = options,
+                                     .measures = measures,
+                                     .phase_done = runner_phase_done,
+                                     .proceed = runner_proceed};
     *measures = (struct forecast_measures){0};
     enum rlhfsim_status status = runner_fill(&runner);
     runner_watch(&runner);
@@ -529,7 +285,7 @@ enum rlhfsim_status forecast_run(const struct forecast_plan *plan,
         break;
     }
     if (status == RLHFSIM_OK)
-        measure_end(&runner);
+        runner_measure_end(&runner);
 done:
     runner_free(&runner);
     return status;

@@ -3,14 +3,14 @@
 #define MODELS_FORECAST_RUNNER_H
 
 /*
- * The state of one simulation of a plan: what run.c (what there is, what is measured), schedule.c
- * (which phase runs when) and work.c (what each kind of phase unfolds into) share. Private to
- * forecast/.
+ * The state of one simulation of a plan: what run.c (what there is), schedule.c (which phase runs
+ * when), work.c (what each kind of phase unfolds into) and measure.c (what phases come to) share.
+ * Private to forecast/.
  */
 
 #include "models/forecast/pass_cache.h"
-#include "models/forecast/run.h"
 #include "models/forecast/samples.h"
+#include "models/forecast/simulation.h"
 
 /* Passes of all ranks between two points where they wait for each other. Segments in which all
  * ranks take equally long are run together with the next one: nobody waits. */
@@ -102,6 +102,8 @@ struct forecast_runner {
     bool too_slow;  /* at this pace it ends after the clock does */
 
     sim_task_func *phase_done; /* ends a lane's phase and starts what it allows; subject: lane */
+    /* Begins and starts all that can, after the chain of phases `chain_s`. */
+    void (*proceed)(struct forecast_runner *runner, const double *chain_s);
 };
 
 /* Whether rewards are made one by one, each with a time of its own. */
@@ -112,30 +114,12 @@ bool runner_checks_each(const struct rlhfsim_scenario *scenario);
 bool runner_go_on(struct forecast_runner *runner);
 void runner_listen(struct forecast_runner *runner);
 
-/* Starts the work of a lane's phase; every path ends, at once or later, in phase_done. */
-enum sim_status runner_work_start(struct forecast_lane *lane);
-
-/* The same for a checkpoint and for what is loaded before the first step (storage.c). */
-enum sim_status runner_work_checkpoint(struct forecast_lane *lane);
-enum sim_status runner_work_load(struct forecast_lane *lane);
-
-/* The loop over steps and phases (schedule.c): begins it; ends a phase. */
-void runner_begin(struct forecast_runner *runner);
-/* Begins and starts all that can, after the chain of phases `chain_s`. */
-void runner_proceed(struct forecast_runner *runner, const double *chain_s);
-void runner_phase_done(struct sim *sim, void *subject, uint64_t argument);
-
-/* What run.c knows of a lane's phase: its name; the memory that it holds; the figures that it adds.
- */
+/* The phase that a lane works on. */
 enum algorithm_phase runner_phase_of(const struct forecast_lane *lane);
-void runner_enter_loading(struct forecast_runner *runner);
-void runner_leave_loading(struct forecast_runner *runner);
-void runner_enter_rollouts(struct forecast_runner *runner);
-void runner_leave_saving(struct forecast_runner *runner, const struct forecast_lane *lane);
-void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane);
-void runner_measure_generated(struct forecast_runner *runner, const struct forecast_flight *flight);
-void runner_measure_trained(struct forecast_runner *runner, const struct forecast_flight *flight);
-void runner_measure_phase(struct forecast_runner *runner, const struct forecast_lane *lane);
-void runner_account_storage(struct forecast_runner *runner, bool saved);
+
+/* The plan's step of that phase, where it is one of the algorithm's, and the tag of its records:
+ * bytes of each GPU, model FLOPs. */
+const struct algorithm_step *runner_current(const struct forecast_lane *lane);
+struct sim_task_tag runner_tag(const struct forecast_lane *lane, double bytes, double flops);
 
 #endif

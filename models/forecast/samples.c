@@ -3,6 +3,7 @@
 
 #include "models/forecast/deal.h"
 #include "models/forecast/draw.h"
+#include "models/forecast/microbatch.h"
 #include "models/scenario/steps.h"
 #include "sim/contract.h"
 

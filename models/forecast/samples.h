@@ -15,7 +15,7 @@
  * Ranks get samples as they come, or dealt so that their tokens are about equal (deal.h).
  */
 
-#include "models/forecast/plan.h"
+#include "models/forecast/microbatch.h"
 
 struct forecast_samples {
     size_t capacity;  /* sequences there is room for */

@@ -2,6 +2,8 @@
 #include "models/forecast/scaling.h"
 
 #include "models/forecast/limits.h"
+#include "models/forecast/planning.h"
+#include "models/forecast/run.h"
 #include "models/network/topology.h"
 
 #include <stdlib.h>

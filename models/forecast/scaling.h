@@ -9,7 +9,7 @@
  * largest share of the critical path, and how much shorter it got.
  */
 
-#include "models/forecast/run.h"
+#include "models/forecast/simulation.h"
 
 struct forecast_scaling {
     /* False where the samples do not divide over twice the ranks, or a topology is written. */

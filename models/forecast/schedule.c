@@ -24,9 +24,13 @@
  * shares are the critical path.
  */
 
+#include "models/forecast/schedule.h"
+
 #include "models/forecast/async.h"
 #include "models/forecast/durations.h"
-#include "models/forecast/runner.h"
+#include "models/forecast/holding.h"
+#include "models/forecast/measure.h"
+#include "models/forecast/work.h"
 
 #include "sim/contract.h"
 

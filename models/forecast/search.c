@@ -7,6 +7,7 @@
  * the tokens of a budget.
  */
 
+#include "models/forecast/footprint.h"
 #include "models/forecast/variant.h"
 
 #include <rlhfsim/advice.h>

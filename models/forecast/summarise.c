@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/summarise.h"
+#include "models/forecast/footprint.h"
 
 #include "models/scenario/placement.h"
 

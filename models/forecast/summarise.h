@@ -8,7 +8,7 @@
  */
 
 #include "models/cost/ledger.h"
-#include "models/forecast/run.h"
+#include "models/forecast/simulation.h"
 #include "models/results/summary.h"
 
 /* What one replicate costs. The ledger points to the scenario's prices. */

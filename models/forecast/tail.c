@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/tail.h"
+#include "models/forecast/footprint.h"
+#include "models/forecast/microbatch.h"
 
 #include "models/scenario/steps.h"
 

@@ -4,16 +4,20 @@
  * What each kind of phase unfolds into. Passes of the trainer become one task per data-parallel
  * rank and segment, on the rank's GPUs; ranks meet at a barrier where the algorithm or the sharding
  * makes them (ZeRO-3 gathers in every micro-batch, gradients are reduced in every mini-batch), so
- * that uneven sequences show as idle time. Rollouts are one process per engine replica.
+ * that uneven sequences show as idle time. Rollouts are in work_rollout.c, saves in work_storage.c.
  *
  * With a pipeline a rank's micro-batches go through its stages together (training/step.h), all of a
  * mini-batch or of an inference pass; its idle stages are inside the rank's task. Where ranks meet
  * in every micro-batch, all of them go at the pace of the largest one in each place.
  */
 
+#include "models/forecast/work.h"
+
 #include "models/forecast/draw.h"
+#include "models/forecast/microbatch.h"
 #include "models/forecast/rewards.h"
-#include "models/forecast/runner.h"
+#include "models/forecast/work_rollout.h"
+#include "models/forecast/work_storage.h"
 
 #include "models/generation/floor.h"
 #include "models/training/flops.h"
@@ -31,19 +35,6 @@ static int lane_ranks(const struct forecast_lane *lane) {
     return lane->runner->plan->pools[lane->pool].dp;
 }
 
-static const struct algorithm_step *current(const struct forecast_lane *lane) {
-    return &lane->runner->plan->steps[lane->phase];
-}
-
-static struct sim_task_tag tag_of(const struct forecast_lane *lane, double bytes, double flops) {
-    const struct algorithm_step *step = current(lane);
-    return (struct sim_task_tag){.activity = step->phase,
-                                 .owner = step->role,
-                                 .step = (int32_t)lane->flight->step,
-                                 .bytes = bytes,
-                                 .flops = flops};
-}
-
 /* GPUs [first, first + count), and as many again every `apart` further on, `times` in all. */
 struct gpus {
     uint32_t first, count, apart, times;
@@ -54,7 +45,7 @@ static enum sim_status add_gpu_task(struct forecast_lane *lane, struct gpus gpus
                                     double bytes, double flops, sim_task_id *task) {
     struct sim_task_spec spec = {.duration_ns = sim_time_from_s(seconds),
                                  .recorded = true,
-                                 .tag = tag_of(lane, bytes, flops)};
+                                 .tag = runner_tag(lane, bytes, flops)};
     enum sim_status status = sim_task_new(lane->runner->sim, &spec, task);
     if (status == SIM_OK)
         status = sim_task_after(lane->runner->sim, *task, lane->barrier);
@@ -142,7 +133,7 @@ static void segment_add_seconds(struct forecast_lane *lane, double seconds) {
 /* Micro-batch k of every rank that has one. */
 static void add_microbatch(struct forecast_lane *lane, size_t k, bool training) {
     const struct forecast_plan *plan = lane->runner->plan;
-    const struct training_plan *passes = &plan->passes[current(lane)->role];
+    const struct training_plan *passes = &plan->passes[runner_current(lane)->role];
     const struct forecast_split *split = &lane->split;
     for (int rank = 0; rank < lane_ranks(lane); rank++) {
         if (k >= split->counts[rank])
@@ -152,7 +143,7 @@ static void add_microbatch(struct forecast_lane *lane, size_t k, bool training) 
                                   : training_reduces(passes, last) ? FORECAST_COST_UPDATE_REDUCING
                                                                    : FORECAST_COST_UPDATE;
         const struct training_cost *cost =
-            forecast_pass_cost(&lane->runner->pass_cache, passes, current(lane)->role, pass,
+            forecast_pass_cost(&lane->runner->pass_cache, passes, runner_current(lane)->role, pass,
                                &split->batches[(size_t)rank * split->stride + k]);
         segment_add(lane, rank, cost);
         if (training)
@@ -249,7 +240,7 @@ static enum sim_status add_pipelines(struct forecast_lane *lane, const struct tr
 
 static enum sim_status add_microbatches(struct forecast_lane *lane, size_t first, size_t count,
                                         bool training) {
-    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
+    const struct training_plan *passes = &lane->runner->plan->passes[runner_current(lane)->role];
     enum sim_status status = SIM_OK;
     forecast_split_make(lane->runner->plan, &lane->flight->samples, first, count,
                         training ? FORECAST_PASS_UPDATE : FORECAST_PASS_SCORE, &lane->split);
@@ -277,17 +268,17 @@ static double parameter_transfers_s(const struct training_plan *passes) {
 
 /* Passes over samples [first, first + count), as often as the step says. */
 static enum sim_status work_forward(struct forecast_lane *lane, size_t first, size_t count) {
-    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
+    const struct training_plan *passes = &lane->runner->plan->passes[runner_current(lane)->role];
     segment_add_seconds(lane, parameter_transfers_s(passes));
     enum sim_status status = SIM_OK;
-    int times = current(lane)->passes > 0 ? current(lane)->passes : 1;
+    int times = runner_current(lane)->passes > 0 ? runner_current(lane)->passes : 1;
     for (int i = 0; i < times && status == SIM_OK; i++)
         status = add_microbatches(lane, first, count, false);
     return status == SIM_OK ? segment_flush(lane, lane->runner->phase_done) : status;
 }
 
 static enum sim_status add_minibatch(struct forecast_lane *lane, size_t first, size_t count) {
-    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
+    const struct training_plan *passes = &lane->runner->plan->passes[runner_current(lane)->role];
     struct training_cost optimizer;
     enum sim_status status = add_microbatches(lane, first, count, true);
     if (status == SIM_OK)
@@ -295,14 +286,14 @@ static enum sim_status add_minibatch(struct forecast_lane *lane, size_t first, s
     training_optimizer(passes, &optimizer);
     for (int rank = 0; rank < lane_ranks(lane); rank++)
         segment_add(lane, rank, &optimizer);
-    if (current(lane)->role == ALGORITHM_ROLE_ACTOR)
+    if (runner_current(lane)->role == ALGORITHM_ROLE_ACTOR)
         lane->runner->measures->optimizer_steps++;
     return status;
 }
 
 static enum sim_status work_update(struct forecast_lane *lane) {
     const struct rlhfsim_scenario *scenario = lane->runner->plan->scenario;
-    const struct training_plan *passes = &lane->runner->plan->passes[current(lane)->role];
+    const struct training_plan *passes = &lane->runner->plan->passes[runner_current(lane)->role];
     size_t size = (size_t)scenario->algorithm.minibatch_samples,
            count = lane->flight->samples.count;
     enum sim_status status = SIM_OK;
@@ -328,7 +319,7 @@ static enum sim_status work_rule(struct forecast_lane *lane) {
         struct sim_task_spec spec = {.duration_ns =
                                          sim_time_from_s((double)share * scenario->reward.sample_s),
                                      .recorded = true,
-                                     .tag = tag_of(lane, 0.0, 0.0)};
+                                     .tag = runner_tag(lane, 0.0, 0.0)};
         sim_task_id task;
         status = sim_task_new(lane->runner->sim, &spec, &task);
         if (status == SIM_OK)
@@ -343,11 +334,6 @@ static enum sim_status work_rule(struct forecast_lane *lane) {
     if (status == SIM_OK)
         sim_task_release(lane->runner->sim, barrier);
     return status;
-}
-
-bool runner_checks_each(const struct rlhfsim_scenario *scenario) {
-    return scenario->reward.sample_p99_s > 0.0 || scenario->reward.timeout_s > 0.0 ||
-           scenario->reward.calls_per_s > 0.0 || scenario->reward.during_rollout;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -386,7 +372,7 @@ static enum sim_status work_checks(struct forecast_lane *lane) {
     size_t samples = lane->flight->samples.sequences - lane->flight->samples.fresh;
     struct sim_task_spec spec = {.duration_ns = sim_time_from_s(checks_left_s(lane, samples)),
                                  .recorded = true,
-                                 .tag = tag_of(lane, 0.0, 0.0),
+                                 .tag = runner_tag(lane, 0.0, 0.0),
                                  .on_done = lane->runner->phase_done,
                                  .subject = lane};
     sim_task_id task;
@@ -406,197 +392,15 @@ static enum sim_status work_score(struct forecast_lane *lane) {
                                                               : work_rule(lane);
 }
 
-/* ---- the engine --------------------------------------------------------------------------- */
-
-static void record_rollout(struct forecast_lane *lane, int replica,
-                           const struct generation_outcome *outcome) {
-    uint32_t gpus = (uint32_t)generation_plan_gpus(&lane->runner->plan->generation);
-    uint32_t first = (uint32_t)lane->runner->plan->pools[lane->runner->plan->engine_pool].first_gpu;
-    first += lane->runner->first_gpu + (uint32_t)replica * gpus;
-    for (uint32_t gpu = 0; gpu < gpus; gpu++) {
-        struct sim_span span = {.start = lane->phase_start,
-                                .end = sim_now(lane->runner->sim),
-                                .resource = first + gpu,
-                                .tag = tag_of(lane, outcome->bytes, outcome->flops / gpus)};
-        sim_recorder_span(lane->runner->sim, &span);
-    }
-    lane->phase_busy_gpu_s += sim_time_to_s(sim_now(lane->runner->sim) - lane->phase_start) * gpus;
-    lane->runner->measures->flops += outcome->flops;
-    lane->runner->measures->preemptions += outcome->preemptions;
-}
-
-/* The prompts that a rollout answers, and how often each. */
-struct rollout {
-    size_t first; /* sequence */
-    size_t prompts, copies;
-};
-
-/* The fresh sequences, or the greedy ones behind them. */
-static struct rollout rollout_of(const struct forecast_lane *lane) {
-    const struct forecast_samples *samples = &lane->flight->samples;
-    size_t copies = (size_t)lane->runner->plan->scenario->algorithm.samples_per_prompt;
-    if (current(lane)->work == ALGORITHM_WORK_GREEDY)
-        return (struct rollout){samples->count, samples->prompts, 1};
-    return (struct rollout){samples->fresh, samples->prompts, copies};
-}
-
-/* When the answers of a replica's batch ended. */
-static void note_ends(struct forecast_lane *lane, int replica) {
-    struct forecast_flight *flight = lane->flight;
-    size_t copies = rollout_of(lane).copies, count = lane->runner->shares[replica] * copies;
-    double start_s = sim_time_to_s(lane->phase_start);
-    for (size_t i = 0; i < count; i++)
-        flight->ends_s[flight->end_count++] =
-            start_s + generation_replica_finish_s(lane->runner->replicas[replica], i);
-}
-
-static void replica_done(struct sim *sim, void *subject, uint64_t replica,
-                         const struct generation_outcome *outcome) {
-    struct forecast_lane *lane = subject;
-    record_rollout(lane, (int)replica, outcome);
-    if (lane->runner->plan->scenario->reward.during_rollout &&
-        current(lane)->work != ALGORITHM_WORK_VALIDATE)
-        note_ends(lane, (int)replica);
-    if (--lane->runner->replicas_running == 0)
-        lane->runner->phase_done(sim, lane, 0);
-}
-
-static void make_requests(struct forecast_lane *lane, struct rollout rollout) {
-    const struct forecast_samples *samples = &lane->flight->samples;
-    struct generation_request *requests = lane->runner->requests;
-    const struct generation_request *longest = requests;
-    for (size_t i = 0; i < rollout.prompts * rollout.copies; i++) {
-        requests[i] = (struct generation_request){
-            .prompt_tokens = samples->prompt_tokens[rollout.first + i],
-            .response_tokens = samples->response_tokens[rollout.first + i],
-            .group = (uint32_t)(i / rollout.copies),
-        };
-        if (requests[i].response_tokens > longest->response_tokens)
-            longest = &requests[i];
-    }
-    lane->runner->measures->tail_floor_s +=
-        generation_alone_s(&lane->runner->plan->generation, longest);
-}
-
-/* Requests of one replica lie side by side: a prompt moves with its samples. */
-static void move_prompt(struct forecast_lane *lane, struct rollout rollout, size_t prompt,
-                        size_t place) {
-    const struct forecast_samples *samples = &lane->flight->samples;
-    for (size_t k = 0; k < rollout.copies; k++) {
-        size_t sequence = rollout.first + prompt * rollout.copies + k;
-        lane->runner->requests[place * rollout.copies + k] = (struct generation_request){
-            .prompt_tokens = samples->prompt_tokens[sequence],
-            .response_tokens = samples->response_tokens[sequence],
-            .group = (uint32_t)prompt,
-        };
-    }
-}
-
-/* Equal numbers of prompts, the first replicas taking one more where they do not divide. */
-static void deal_out(struct forecast_runner *runner, size_t prompts) {
-    size_t replicas = (size_t)runner->plan->replicas;
-    for (size_t r = 0; r < replicas; r++)
-        runner->shares[r] = prompts / replicas + (r < prompts % replicas);
-}
-
-/* Every prompt in turn to the replica with the fewest prompt tokens so far, the first of several;
- * how long its answers get nobody knows. */
-static void route(struct forecast_lane *lane, struct rollout rollout) {
-    struct forecast_runner *runner = lane->runner;
-    const uint32_t *tokens = lane->flight->samples.prompt_tokens + rollout.first;
-    size_t replicas = (size_t)runner->plan->replicas;
-    memset(runner->shares, 0, replicas * sizeof *runner->shares);
-    memset(runner->loads, 0, replicas * sizeof *runner->loads);
-    for (size_t p = 0; p < rollout.prompts; p++) {
-        size_t least = 0;
-        for (size_t r = 1; r < replicas; r++)
-            if (runner->loads[r] < runner->loads[least])
-                least = r;
-        runner->loads[least] += tokens[p * rollout.copies];
-        runner->routes[p] = (uint32_t)least;
-        runner->shares[least]++;
-    }
-}
-
-/* Sorts the prompts by their replica, those of one in their order. */
-static void balance_load(struct forecast_lane *lane, struct rollout rollout) {
-    struct forecast_runner *runner = lane->runner;
-    uint64_t next = 0;
-    route(lane, rollout);
-    for (int r = 0; r < runner->plan->replicas; r++) {
-        runner->loads[r] = next; /* from here on: where its next prompt goes */
-        next += runner->shares[r];
-    }
-    for (size_t p = 0; p < rollout.prompts; p++)
-        move_prompt(lane, rollout, p, (size_t)runner->loads[runner->routes[p]]++);
-}
-
-/* Starts the replicas on the requests, of which each has its share. */
-static enum sim_status start_replicas(struct forecast_lane *lane, size_t copies) {
-    struct forecast_runner *runner = lane->runner;
-    size_t next = 0;
-    enum sim_status status = SIM_OK;
-    runner->replicas_running = 0;
-    for (int r = 0; r < runner->plan->replicas; r++)
-        runner->replicas_running += runner->shares[r] > 0;
-    for (int r = 0; r < runner->plan->replicas && status == SIM_OK; r++) {
-        size_t share = runner->shares[r];
-        if (share > 0)
-            status = generation_replica_start(runner->replicas[r], runner->requests + next * copies,
-                                              share * copies, replica_done, lane, (uint64_t)r);
-        next += share;
-    }
-    return status;
-}
-
-/* Numbers of validation prompts in a step and in the data set, where no other prompt has one. */
-#define VALIDATION_PROMPT 0x80000000u
-#define VALIDATION_PLACE ((uint64_t)1 << 48)
-
-/* The validation set, answered with lengths of the same laws. */
-static enum sim_status work_validate(struct forecast_lane *lane) {
-    struct forecast_runner *runner = lane->runner;
-    size_t prompts = (size_t)runner->plan->scenario->validation.prompts, next = 0;
-    size_t copies = (size_t)runner->plan->scenario->validation.samples_per_prompt;
-    struct forecast_draw draw;
-    forecast_draw_start(runner->plan, runner->options->replicate, lane->flight->step, &draw);
-    for (size_t p = 0; p < prompts; p++) {
-        struct forecast_group group;
-        forecast_draw_group(&draw, VALIDATION_PLACE + p, VALIDATION_PROMPT + p, copies, &group);
-        for (size_t copy = 0; copy < copies; copy++) {
-            bool cut;
-            runner->requests[next++] = (struct generation_request){
-                .prompt_tokens = group.prompt_tokens,
-                .response_tokens = forecast_draw_response(&draw, &group, copy, &cut),
-                .group = (uint32_t)p};
-        }
-    }
-    deal_out(runner, prompts);
-    return start_replicas(lane, copies);
-}
-
-/* All samples of a prompt go to one replica; a replica without prompts is idle. */
-static enum sim_status work_generate(struct forecast_lane *lane) {
-    struct forecast_runner *runner = lane->runner;
-    struct rollout rollout = rollout_of(lane);
-    if (current(lane)->work == ALGORITHM_WORK_GENERATE)
-        lane->flight->end_count = 0;
-    make_requests(lane, rollout);
-    if (runner->plan->scenario->rollout.routing == SCENARIO_ROUTING_LEAST_LOADED)
-        balance_load(lane, rollout);
-    else
-        deal_out(runner, rollout.prompts);
-    return start_replicas(lane, rollout.copies);
-}
-
 /* ---- what all GPUs do together ------------------------------------------------------------ */
 
 /* One task on all GPUs of the lane's pools. */
 static enum sim_status new_pool_task(struct forecast_lane *lane, double seconds, double bytes,
                                      sim_task_id *task) {
     const struct forecast_plan *plan = lane->runner->plan;
-    struct sim_task_spec spec = {
-        .duration_ns = sim_time_from_s(seconds), .recorded = true, .tag = tag_of(lane, bytes, 0.0)};
+    struct sim_task_spec spec = {.duration_ns = sim_time_from_s(seconds),
+                                 .recorded = true,
+                                 .tag = runner_tag(lane, bytes, 0.0)};
     enum sim_status status = sim_task_new(lane->runner->sim, &spec, task);
     if (status == SIM_OK)
         status = sim_task_after(lane->runner->sim, *task, lane->barrier);
@@ -631,12 +435,12 @@ enum sim_status runner_work_start(struct forecast_lane *lane) {
         return runner_work_load(lane);
     if (lane->phase == plan->step_count)
         return runner_work_checkpoint(lane);
-    switch (current(lane)->work) {
+    switch (runner_current(lane)->work) {
     case ALGORITHM_WORK_GENERATE:
     case ALGORITHM_WORK_GREEDY:
-        return work_generate(lane);
+        return runner_work_generate(lane);
     case ALGORITHM_WORK_VALIDATE:
-        return work_validate(lane);
+        return runner_work_validate(lane);
     case ALGORITHM_WORK_SLEEP:
         return work_everywhere(lane, plan->sleep_s, 0.0);
     case ALGORITHM_WORK_WAKE:

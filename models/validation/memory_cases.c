@@ -2,6 +2,7 @@
 #include "models/validation/memory_cases.h"
 
 #include "models/base/text.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/verdict.h"
 #include "models/validation/run_rows.h"
 

@@ -2,6 +2,8 @@
 #include "models/validation/run_outcome.h"
 
 #include "models/base/text.h"
+#include "models/forecast/footprint.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 #include "models/training/flops.h"
 #include "models/validation/training_forecast.h"

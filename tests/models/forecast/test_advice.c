@@ -2,7 +2,9 @@
 
 /* Rules of thumb of memory, what makes a scenario fit, conservation. */
 
+#include "models/forecast/footprint.h"
 #include "models/forecast/plan.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/tail.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"

@@ -7,6 +7,7 @@
  * times that; what the rollout takes beside is that of the replicas' batches.
  */
 
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 #include "models/forecast/samples.h"
 #include "tests/scenarios.h"

@@ -16,6 +16,7 @@
  *   prompts after it came: e versions, in the mean, and from the first step on min(step - 1, e).
  */
 
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"

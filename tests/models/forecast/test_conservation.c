@@ -12,7 +12,8 @@
  * and every GPU holds exactly what the plan says of one phase: nothing of an earlier one is left.
  */
 
-#include "models/forecast/plan.h"
+#include "models/forecast/footprint.h"
+#include "models/forecast/planning.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"
 

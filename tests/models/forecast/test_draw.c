@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lengths as a forecast draws them: the correlation of a prompt's answers, drifts, traces, what the
  * summary says of them. */
+#include "models/forecast/planning.h"
+#include "models/forecast/run.h"
 #include "models/forecast/samples.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"

@@ -5,6 +5,8 @@
 
 #include "models/forecast/durations.h"
 
+#include "models/forecast/microbatch.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"

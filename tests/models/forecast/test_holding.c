@@ -4,7 +4,8 @@
  * GPU, its weights while it sleeps, its cache while it wakes, models while they are loaded.
  * Llama-2-7b on 8 A100: 6,738,415,616 parameters with a vocabulary, 6,607,347,712 with a column. */
 
-#include "models/forecast/plan.h"
+#include "models/forecast/footprint.h"
+#include "models/forecast/planning.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"
 

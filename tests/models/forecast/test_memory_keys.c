@@ -3,7 +3,9 @@
 /* Keys that change what is in memory: each by the bytes that it must change, from a scenario as a
  * user has it, and the mistakes with it. */
 
-#include "models/forecast/plan.h"
+#include "models/forecast/footprint.h"
+#include "models/forecast/microbatch.h"
+#include "models/forecast/planning.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"
 

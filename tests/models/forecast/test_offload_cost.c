@@ -2,7 +2,6 @@
 
 /* What offload costs in time, as the summary tells it: against two runs, and by hand. */
 
-#include "models/forecast/plan.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"
 

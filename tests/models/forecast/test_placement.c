@@ -9,6 +9,7 @@
  *     G + (n - 1) (max(G, T) + S) + T + S
  */
 
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 #include "models/forecast/scaling.h"
 #include "tests/scenarios.h"

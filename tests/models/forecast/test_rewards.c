@@ -5,6 +5,7 @@
  * a run whose rewards are hidden behind its rollout.
  */
 
+#include "models/forecast/planning.h"
 #include "models/forecast/rewards.h"
 #include "models/forecast/run.h"
 #include "tests/scenarios.h"

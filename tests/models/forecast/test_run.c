@@ -5,6 +5,9 @@
  * every phase has a closed form in the pure functions of the physics.
  */
 
+#include "models/forecast/footprint.h"
+#include "models/forecast/microbatch.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 #include "models/forecast/samples.h"
 #include "models/scenario/steps.h"

@@ -3,6 +3,8 @@
 /* The sequences of a step are the same for every plan, and cutting them into micro-batches loses
  * none. */
 
+#include "models/forecast/microbatch.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/samples.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"

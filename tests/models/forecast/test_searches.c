@@ -2,7 +2,6 @@
 
 /* What makes a scenario fit, kind by kind, and searches against twins that try every value. */
 
-#include "models/forecast/plan.h"
 #include "models/forecast/variant.h"
 #include "tests/scenarios.h"
 #include "tests/testing.h"

@@ -5,6 +5,8 @@
  */
 
 #include "models/forecast/limits.h"
+#include "models/forecast/plan_storage.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 #include "models/forecast/summarise.h"
 #include "models/network/collective.h"
