@@ -41,7 +41,7 @@ static void read_source(const char *path, const char *const *sets) {
 
 /* ---- kinds of changes ------------------------------------------------------------------------ */
 
-#define SETS 5
+#define SETS 6
 
 static const struct {
     const char *what, *path, *sets[SETS], *settings;
@@ -69,7 +69,7 @@ static const struct {
     {"another share for the engine",
      PPO,
      {"rollout.memory_fraction=0.9"},
-     "rollout.memory_fraction=0.60"},
+     "rollout.memory_fraction=0.55"},
     {"logits in slices", GRPO, {"training.microbatch_tokens=60000"}, "training.logits=chunked"},
     {"LoRA adapters",
      PPO,
@@ -92,8 +92,8 @@ static const struct {
      "rollout.sleeping_weights=discarded"},
 };
 
-/* Each kind is found where it helps, with its settings where there is one value only, and what it
- * takes; the scenario as it stands does not fit. */
+/* Each kind is found where it helps, with its settings, and what it takes: the mildest value that
+ * is no marginal case, where there is one. The scenario as it stands does not fit. */
 START_TEST(each_kind_is_found) {
     struct rlhfsim_advice *advice;
     struct rlhfsim_change change;
@@ -133,20 +133,30 @@ static const struct {
     {PPO, {"training.offload=optimizer", "rollout.memory_fraction=0.8"}},
     {GRPO, {"training.logits=chunked"}},
     {GRPO, {"rollout.tp=1", "rollout.memory_fraction=0.7"}},
+    {PPO,
+     {"placement={mode: split, train_gpus: 6, rollout_gpus: 2}", "rollout.weight_sync=verl-nccl",
+      "algorithm.prompts_per_step=96", "algorithm.minibatch_samples=96",
+      "training.microbatch_samples=1"}},
 };
 
 /* The first number of GPUs, and after a node of nodes, that is legal and fits. */
 START_TEST(least_gpus) {
     struct rlhfsim_search search;
-    char settings[96];
+    char settings[192];
     int expected = 0;
+    bool split = strstr(scenarios[_i].sets[0], "split") != NULL;
     read_source(scenarios[_i].path, scenarios[_i].sets);
     struct forecast_variant *variant = forecast_variant_new(source);
     for (int gpus = 1; gpus <= 32 && expected == 0; gpus++) {
         if (gpus > 8 && gpus % 8 != 0)
             continue;
-        snprintf(settings, sizeof settings, "cluster.nodes=%d cluster.gpus_per_node=%d",
-                 (gpus + 7) / 8, gpus < 8 ? gpus : 8);
+        int used = snprintf(settings, sizeof settings, "cluster.nodes=%d cluster.gpus_per_node=%d",
+                            (gpus + 7) / 8, gpus < 8 ? gpus : 8);
+        if (split && gpus % 4 != 0)
+            continue;
+        if (split) /* three to one */
+            snprintf(settings + used, sizeof settings - (size_t)used,
+                     " placement.train_gpus=%d placement.rollout_gpus=%d", gpus / 4 * 3, gpus / 4);
         if (fits(variant, settings))
             expected = gpus;
     }
@@ -189,6 +199,38 @@ START_TEST(largest_micro_batch) {
 }
 END_TEST
 
+/* Three to one: of 4 GPUs, 8, 16, ... */
+START_TEST(pools_keep_their_proportions) {
+    static const char *const sets[] = {
+        "placement={mode: split, train_gpus: 6, rollout_gpus: 2}", "rollout.weight_sync=verl-nccl",
+        "algorithm.prompts_per_step=96", "algorithm.minibatch_samples=96", NULL};
+    char settings[192];
+    read_source(PPO, sets);
+    struct forecast_variant *variant = forecast_variant_new(source);
+    ck_assert(fits(variant, ""));
+    ck_assert(!forecast_variant_gpus(&variant->plan, 3, settings, sizeof settings));
+    ck_assert(!forecast_variant_gpus(&variant->plan, 12, settings, sizeof settings));
+    ck_assert(forecast_variant_gpus(&variant->plan, 16, settings, sizeof settings));
+    ck_assert_str_eq(settings, "cluster.nodes=2 cluster.gpus_per_node=8 placement.train_gpus=12 "
+                               "placement.rollout_gpus=4");
+    forecast_variant_free(variant);
+}
+END_TEST
+
+/* An answer near the limit says how likely it is. */
+START_TEST(answers_near_the_limit) {
+    static const char *const sets[] = {"training.logits=chunked", NULL};
+    struct rlhfsim_search search;
+    read_source(GRPO, sets);
+    ck_assert_int_eq(rlhfsim_search_max_microbatch(source, diagnostics, &search), RLHFSIM_OK);
+    double fill = search.peak_bytes / search.capacity_bytes;
+    ck_assert_double_gt(fill, 0.95);
+    ck_assert_double_le(fill, 1.0);
+    ck_assert_double_gt(search.fit_probability, 0.5 - 1e-3);
+    ck_assert_double_lt(search.fit_probability, 0.85);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *suite = suite_create("forecast.searches");
     TCase *tests = tcase_create("searches");
@@ -198,6 +240,8 @@ static Suite *suite(void) {
     tcase_add_loop_test(tests, each_kind_is_found, 0, (int)(sizeof kinds / sizeof *kinds));
     tcase_add_loop_test(tests, least_gpus, 0, count);
     tcase_add_loop_test(tests, largest_micro_batch, 0, count);
+    tcase_add_test(tests, pools_keep_their_proportions);
+    tcase_add_test(tests, answers_near_the_limit);
     suite_add_tcase(suite, tests);
     return suite;
 }
