@@ -429,9 +429,16 @@ struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan)
     return peak;
 }
 
+double forecast_gpu_fill(const struct forecast_plan *plan) {
+    return forecast_gpu_peak(plan).bytes / plan->scenario->cluster.gpu.memory_bytes;
+}
+
+double forecast_host_fill(const struct forecast_plan *plan) {
+    double capacity = plan->scenario->cluster.node.host_memory_bytes;
+    return capacity > 0.0 ? forecast_host_peak(plan).bytes / capacity : 0.0;
+}
+
 bool forecast_plan_fits(const struct forecast_plan *plan) {
-    const struct hardware_cluster *cluster = &plan->scenario->cluster;
-    return plan->kv_missing_bytes <= 0.0 &&
-           forecast_gpu_peak(plan).bytes <= cluster->gpu.memory_bytes &&
-           forecast_host_peak(plan).bytes <= cluster->node.host_memory_bytes;
+    return plan->kv_missing_bytes <= 0.0 && forecast_gpu_fill(plan) <= 1.0 &&
+           forecast_host_fill(plan) <= 1.0;
 }

@@ -51,6 +51,11 @@ struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan);
 double forecast_pool_peak(const struct forecast_plan *plan, size_t pool);
 struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan);
 
+/* Share of its memory that the fullest GPU, or host, holds. A host of unknown memory is no limit:
+ * 0. */
+double forecast_gpu_fill(const struct forecast_plan *plan);
+double forecast_host_fill(const struct forecast_plan *plan);
+
 /* Fits: every GPU, every host, and the engine's share. */
 bool forecast_plan_fits(const struct forecast_plan *plan);
 

@@ -12,10 +12,9 @@
 enum shortage { SHORTAGE_NONE, SHORTAGE_GPU, SHORTAGE_HOST, SHORTAGE_ENGINE };
 
 static enum shortage shortage_of(const struct forecast_plan *plan) {
-    const struct hardware_cluster *cluster = &plan->scenario->cluster;
-    if (forecast_gpu_peak(plan).bytes > cluster->gpu.memory_bytes)
+    if (forecast_gpu_fill(plan) > 1.0)
         return SHORTAGE_GPU;
-    if (forecast_host_peak(plan).bytes > cluster->node.host_memory_bytes)
+    if (forecast_host_fill(plan) > 1.0)
         return SHORTAGE_HOST;
     return plan->kv_missing_bytes > 0.0 ? SHORTAGE_ENGINE : SHORTAGE_NONE;
 }
@@ -94,33 +93,25 @@ bool forecast_fit_is_marginal(double bytes, double capacity) {
     return fabs(bytes / capacity - 1.0) <= MARGIN;
 }
 
-static double gpu_fill(const struct forecast_plan *plan) {
-    return forecast_gpu_peak(plan).bytes / plan->scenario->cluster.gpu.memory_bytes;
-}
-
-static double host_fill(const struct forecast_plan *plan) {
-    return forecast_host_peak(plan).bytes / plan->scenario->cluster.node.host_memory_bytes;
-}
-
 /* Both must fit. */
 static double fit_probability(const struct forecast_plan *plan, enum shortage shortage) {
     double spread = plan->scenario->training.memory_spread;
     if (shortage == SHORTAGE_ENGINE)
         return 0.0;
-    return forecast_fit_probability(gpu_fill(plan), 1.0, spread) *
-           forecast_fit_probability(host_fill(plan), 1.0, spread);
+    return forecast_fit_probability(forecast_gpu_fill(plan), 1.0, spread) *
+           forecast_fit_probability(forecast_host_fill(plan), 1.0, spread);
 }
 
 static bool is_marginal(const struct forecast_plan *plan, enum shortage shortage) {
     return shortage != SHORTAGE_ENGINE &&
-           forecast_fit_is_marginal(fmax(gpu_fill(plan), host_fill(plan)), 1.0);
+           forecast_fit_is_marginal(fmax(forecast_gpu_fill(plan), forecast_host_fill(plan)), 1.0);
 }
 
 /* What does not fit, or may not, else the GPUs. */
 static bool is_about_host(const struct forecast_plan *plan, enum shortage shortage) {
     if (shortage != SHORTAGE_NONE)
         return shortage == SHORTAGE_HOST;
-    return host_fill(plan) > gpu_fill(plan) && is_marginal(plan, shortage);
+    return forecast_host_fill(plan) > forecast_gpu_fill(plan) && is_marginal(plan, shortage);
 }
 
 double forecast_verdict_probability(const struct forecast_plan *plan) {

@@ -338,6 +338,26 @@ START_TEST(a_host_that_is_nearly_full) {
 }
 END_TEST
 
+/* A host of unknown memory limits nothing. */
+START_TEST(a_host_that_is_not_known) {
+    static const char *const none[] = {"training.offload=optimizer", NULL};
+    struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
+    struct rlhfsim_forecast *forecast;
+    struct rlhfsim_value device, chance;
+    plan_with(PPO, none);
+    scenario->cluster.node.host_memory_bytes = 0.0;
+    ck_assert(forecast_plan_fits(&plan));
+    ck_assert_int_eq(rlhfsim_forecast_check(scenario, diagnostics, &forecast), RLHFSIM_OK);
+    const struct rlhfsim_summary *summary = rlhfsim_forecast_summary(forecast);
+    ck_assert(rlhfsim_summary_get(summary, "memory.device", &device));
+    ck_assert(rlhfsim_summary_get(summary, "memory.fit_probability", &chance));
+    ck_assert_str_eq(device.text, "gpu0");
+    ck_assert_double_gt(chance.p50, 0.99);
+    rlhfsim_forecast_free(forecast);
+    rlhfsim_diagnostics_free(diagnostics);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *suite = suite_create("forecast.holding");
     TCase *tests = tcase_create("holding");
@@ -354,6 +374,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, a_host_that_is_full_while_loading);
     tcase_add_test(tests, copies_of_a_checkpoint);
     tcase_add_test(tests, a_host_that_is_nearly_full);
+    tcase_add_test(tests, a_host_that_is_not_known);
     suite_add_tcase(suite, tests);
     return suite;
 }
