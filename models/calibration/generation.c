@@ -194,10 +194,19 @@ static void round_values(struct fitting *fitting) {
     }
 }
 
+static struct generation_software fitted_software(const void *context,
+                                                  const struct catalog_engine *engine) {
+    const struct fitting *fitting = context;
+    return software_of(fitting, engine, fitting->values);
+}
+
+/* Runs are profiled as they would go of physics alone, and again as the first fit has them. */
 static bool fit_all(struct fitting *fitting) {
     start(fitting, fitting->values);
-    if (!fit(fitting, NULL, ROUNDS, fitting->values))
-        return false;
+    for (int pass = 0; pass < 2; pass++)
+        if (!serving_points_profile(fitting->points, fitted_software, fitting) ||
+            !fit(fitting, NULL, ROUNDS, fitting->values))
+            return false;
     round_values(fitting);
     for (size_t i = 0; i < fitting->points->count; i++) {
         struct serving_point *point = &fitting->points->at[i];

@@ -27,16 +27,6 @@ static double measured_of(const struct generation_columns *columns, const struct
     return *tpot != '\0' ? strtod(tpot, NULL) : strtod(rate, NULL);
 }
 
-/* Fixed batches have no profile, and stay with the run itself. */
-static bool profile(struct serving_point *point) {
-    const struct generation_software *software = &point->serving.plan.software;
-    if (point->serving.mode == SERVING_CLIENTS || software->batching != GENERATION_CONTINUOUS)
-        return true;
-    point->profile = malloc(sizeof *point->profile);
-    serving_case_bind(&point->serving);
-    return point->profile != NULL && serving_profile_make(point->profile, &point->serving);
-}
-
 static bool add_point(struct serving_points *points, const struct generation_columns *columns,
                       const struct csv_row *row) {
     if (!make_room(points))
@@ -50,10 +40,10 @@ static bool add_point(struct serving_points *points, const struct generation_col
         reason = "no measured value";
     if (reason != NULL)
         return calibration_count_skip(points->run->calibration, reason);
-    points->count++; /* from here on its profile is freed */
+    points->count++;
     memcpy(point->model, point->serving.architecture.name, sizeof point->model);
     point->source = base_arena_text(&points->run->calibration->arena, source, strlen(source));
-    return point->source != NULL && profile(point);
+    return point->source != NULL;
 }
 
 static enum rlhfsim_status read_table(struct serving_points *points, struct validation_run *reader,
@@ -104,6 +94,28 @@ static void take_coefficients(struct generation_software *to,
     to->activation_share = from->activation_share;
     to->exchange_factor = from->exchange_factor;
     to->collective_factor = from->collective_factor;
+}
+
+/* Fixed batches have no profile, and stay with the run itself. */
+static bool profile(struct serving_point *point, const struct generation_software *software) {
+    struct serving_case serving = point->serving;
+    if (serving.mode == SERVING_CLIENTS || serving.plan.software.batching != GENERATION_CONTINUOUS)
+        return true;
+    if (point->profile == NULL)
+        point->profile = malloc(sizeof *point->profile);
+    take_coefficients(&serving.plan.software, software);
+    serving_case_bind(&serving);
+    return point->profile != NULL && serving_profile_make(point->profile, &serving);
+}
+
+bool serving_points_profile(struct serving_points *points, serving_software_func *software_of,
+                            const void *context) {
+    for (size_t i = 0; i < points->count; i++) {
+        struct generation_software software = software_of(context, points->at[i].engine);
+        if (!profile(&points->at[i], &software))
+            return false;
+    }
+    return true;
 }
 
 double serving_point_error(const struct serving_point *point,

@@ -10,7 +10,7 @@
 
 struct serving_point {
     struct serving_case serving;
-    struct serving_profile *profile; /* of a run; NULL: clients */
+    struct serving_profile *profile; /* of a run; NULL: clients, or not made yet */
     const struct catalog_engine *engine;
     const char *source; /* of the row */
     char model[96];
@@ -29,6 +29,14 @@ struct serving_points {
  * status after its error. */
 enum rlhfsim_status serving_points_read(struct calibration_run *run, struct serving_points *points);
 void serving_points_free(struct serving_points *points);
+
+/* The coefficients of an engine. */
+typedef struct generation_software serving_software_func(const void *context,
+                                                         const struct catalog_engine *engine);
+
+/* Makes the profiles of all runs anew, as they go with those coefficients. False without memory. */
+bool serving_points_profile(struct serving_points *points, serving_software_func *software_of,
+                            const void *context);
 
 /* log(forecast / measured) with an engine of these coefficients; `exactly`, or by the profile of a
  * run. 0 without memory. */

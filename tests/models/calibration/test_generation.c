@@ -96,11 +96,66 @@ START_TEST(test_made_table) {
 }
 END_TEST
 
+#define RUNS_HEADER "engine,model,gpu,tp,input_len,output_len,concurrency,output_tokens_per_s\n"
+
+/* Runs of 1,000 requests as fast as nothing in the catalog has them. */
+static void write_runs(const char *path) {
+    FILE *stream = fopen(path, "w");
+    ck_assert_ptr_nonnull(stream);
+    fputs(RUNS_HEADER, stream);
+    for (int tp = 1; tp <= 4; tp *= 2)
+        for (int out = 64; out <= 512; out *= 2)
+            fprintf(stream, "vllm,Llama-3.1-8B,H100-SXM5-80GB,%d,512,%d,,%d\n", tp, out,
+                    1500 * tp + out);
+    ck_assert_int_eq(fclose(stream), 0);
+}
+
+/* The file that the runs give beside a user's own catalogs. To be freed. */
+static char *fitted_text(const char *path, const char *const *directories, size_t count) {
+    struct rlhfsim_calibration_options options = {.catalog_directory = "scenarios/catalog",
+                                                  .user_directories = directories,
+                                                  .user_directory_count = count};
+    struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
+    struct rlhfsim_calibration *calibration;
+    ck_assert_int_eq(
+        rlhfsim_calibration_run("generation", &path, 1, &options, diagnostics, &calibration),
+        RLHFSIM_OK);
+    char *text = strdup(rlhfsim_calibration_text(calibration));
+    ck_assert_ptr_nonnull(text);
+    rlhfsim_calibration_free(calibration);
+    rlhfsim_diagnostics_free(diagnostics);
+    return text;
+}
+
+/* The rows of engines.csv play no part: fitted again in their place, they give the same bytes. */
+START_TEST(test_fit_of_fit) {
+    char folder[] = "/tmp/rlhfsim-calibrate-XXXXXX", table[64], engines[64];
+    const char *directory = mkdtemp(folder);
+    ck_assert_ptr_nonnull(directory);
+    (void)snprintf(table, sizeof table, "%s/runs.csv", directory);
+    (void)snprintf(engines, sizeof engines, "%s/engines.csv", directory);
+    write_runs(table);
+    char *first = fitted_text(table, NULL, 0);
+    FILE *stream = fopen(engines, "w");
+    ck_assert_ptr_nonnull(stream);
+    fputs(first, stream);
+    ck_assert_int_eq(fclose(stream), 0);
+    char *second = fitted_text(table, &directory, 1);
+    ck_assert_str_eq(first, second);
+    free(first);
+    free(second);
+    ck_assert_int_eq(unlink(table), 0);
+    ck_assert_int_eq(unlink(engines), 0);
+    ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("calibrate generation");
     TCase *cases = tcase_create("made");
     tcase_set_timeout(cases, 120.0);
     tcase_add_test(cases, test_made_table);
+    tcase_add_test(cases, test_fit_of_fit);
     suite_add_tcase(s, cases);
     return s;
 }
