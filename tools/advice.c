@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define SETS_SIZE 384
+
 /* "--set A=1 --set B=2" of "A=1 B=2". */
 static void set_words(char *buffer, size_t size, const char *settings) {
     size_t used = 0;
@@ -18,13 +20,21 @@ static void set_words(char *buffer, size_t size, const char *settings) {
     }
 }
 
+/* Never a bare yes within 5 % of the limit. */
+static const char *marginal_text(double probability, char *text, size_t size) {
+    text[0] = '\0';
+    if (probability < 1.0)
+        (void)snprintf(text, size, " (marginal: fits with a probability of %.2g)", probability);
+    return text;
+}
+
 /* ---- notes ----------------------------------------------------------------------------------- */
 
 void advice_changes(struct page *page, const struct rlhfsim_advice *advice) {
     struct rlhfsim_change change;
     size_t count = 0;
     for (; rlhfsim_advice_change(advice, count, &change); count++) {
-        char sets[192];
+        char sets[SETS_SIZE], note[64];
         set_words(sets, sizeof sets, change.settings);
         if (count == 0)
             page_paragraph(page, "Would fit",
@@ -33,7 +43,7 @@ void advice_changes(struct page *page, const struct rlhfsim_advice *advice) {
         page_row(page, "%-33.33s %10s  %12s  %9s a GPU", change.what,
                  text_duration(change.time_s).chars, text_usd(change.cost_usd).chars,
                  text_gb(change.peak_bytes).chars);
-        page_row(page, "  %s", sets);
+        page_row(page, "  %s%s", sets, marginal_text(change.fit_probability, note, sizeof note));
     }
     if (count == 0)
         page_paragraph(page, "Would fit", "with no single change that is known");
@@ -49,10 +59,11 @@ static void search_effort(struct page *page, const struct rlhfsim_search *search
 }
 
 static void search_found(struct page *page, const struct rlhfsim_search *search) {
-    char sets[192];
+    char sets[SETS_SIZE], note[64];
     set_words(sets, sizeof sets, search->settings);
-    page_words(page, "%s, peak %s of %s", sets, text_gb(search->peak_bytes).chars,
-               text_gb(search->capacity_bytes).chars);
+    page_words(page, "%s, peak %s of %s%s", sets, text_gb(search->peak_bytes).chars,
+               text_gb(search->capacity_bytes).chars,
+               marginal_text(search->fit_probability, note, sizeof note));
 }
 
 void advice_min_gpus(struct page *page, const struct rlhfsim_search *search) {
@@ -87,9 +98,9 @@ void advice_search_json(FILE *stream, const char *name, const struct rlhfsim_sea
         fprintf(stream,
                 ", \"settings\": \"%s\", \"gpus\": %d, \"microbatch_samples\": %" PRId64
                 ", \"microbatch_tokens\": %" PRId64
-                ", \"peak_bytes\": %.17g, \"capacity_bytes\": %.17g",
+                ", \"peak_bytes\": %.17g, \"capacity_bytes\": %.17g, \"fit_probability\": %.17g",
                 search->settings, search->gpus, search->samples, search->tokens, search->peak_bytes,
-                search->capacity_bytes);
+                search->capacity_bytes, search->fit_probability);
     fprintf(stream, ", \"tried\": %zu, \"illegal\": %zu}", search->tried, search->illegal);
 }
 
@@ -99,8 +110,8 @@ void advice_changes_json(FILE *stream, const struct rlhfsim_advice *advice) {
     for (size_t i = 0; rlhfsim_advice_change(advice, i, &change); i++)
         fprintf(stream,
                 "%s\n    {\"what\": \"%s\", \"settings\": \"%s\", \"gpus\": %d, \"peak_bytes\": "
-                "%.17g, \"time_s\": %.17g, \"cost_usd\": %.17g}",
+                "%.17g, \"fit_probability\": %.17g, \"time_s\": %.17g, \"cost_usd\": %.17g}",
                 i == 0 ? "" : ",", change.what, change.settings, change.gpus, change.peak_bytes,
-                change.time_s, change.cost_usd);
+                change.fit_probability, change.time_s, change.cost_usd);
     fputs("]", stream);
 }

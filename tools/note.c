@@ -130,6 +130,14 @@ static void floor_line(struct page *page, const struct rlhfsim_summary *summary)
                    text_figure(&rollout, text_duration).chars);
 }
 
+static void offload_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value offload = verdict_value(summary, "time.offload_s");
+    if (verdict_middle(&offload, 0) > 0)
+        page_paragraph(page, "Offload",
+                       "costs %s a step: work on the host and what moves over PCIe in place of HBM",
+                       text_figure(&offload, text_duration).chars);
+}
+
 /* ---- a split --------------------------------------------------------------------------------- */
 
 static struct rlhfsim_value member(const struct rlhfsim_summary *summary, const char *list,
@@ -315,6 +323,7 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
     idle_line(&page, summary);
     split_lines(&page, summary);
     floor_line(&page, summary);
+    offload_line(&page, summary);
     samples_line(&page, summary);
     verdict_steps(&page, scenario, summary);
     layout_saves(&page, forecast);

@@ -70,6 +70,20 @@ static void owner_table(struct page *page, const struct rlhfsim_forecast *foreca
         owner_row(page, "others", "", rest, peak);
 }
 
+/* The phase in which a host is fullest. */
+static const char *host_phase(const struct rlhfsim_forecast *forecast) {
+    struct rlhfsim_phase_memory memory;
+    const char *phase = "";
+    double most = 0.0;
+    for (size_t i = 0; rlhfsim_forecast_phase(forecast, i, &memory); i++) {
+        if (memory.host_bytes <= most)
+            continue;
+        most = memory.host_bytes;
+        phase = memory.phase;
+    }
+    return phase;
+}
+
 static void host_memory(struct page *page, const struct rlhfsim_forecast *forecast) {
     struct rlhfsim_value host =
         verdict_value(rlhfsim_forecast_summary(forecast), "memory.host_peak_bytes");
@@ -78,8 +92,14 @@ static void host_memory(struct page *page, const struct rlhfsim_forecast *foreca
     if (peak <= 0)
         return;
     page_label(page, "Host memory");
-    page_words(page, "peak %s of %s a node", text_figure(&host, text_bytes).chars,
-               text_bytes(capacity).chars);
+    if (capacity <= 0) {
+        page_words(page, "peak %s a node in %s; how much a node has is not known",
+                   text_figure(&host, text_bytes).chars, host_phase(forecast));
+        page_end(page);
+        return;
+    }
+    page_words(page, "peak %s of %s a node in %s", text_figure(&host, text_bytes).chars,
+               text_bytes(capacity).chars, host_phase(forecast));
     if (peak <= capacity)
         page_words(page, "; %s (%s) are left", text_gb(capacity - peak).chars,
                    text_percent(1 - peak / capacity).chars);

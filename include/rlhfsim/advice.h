@@ -19,11 +19,13 @@
 
 struct rlhfsim_advice;
 
-/* Of each kind of change the mildest value that fits. */
+/* Of each kind of change the mildest value that is no marginal case (verdict), else the mildest
+ * that fits. */
 struct rlhfsim_change {
-    const char *what;     /* "smaller micro-batches" */
-    const char *settings; /* as behind --set; several with spaces between them */
-    double peak_bytes;    /* on the fullest GPU */
+    const char *what;       /* "smaller micro-batches" */
+    const char *settings;   /* as behind --set; several with spaces between them */
+    double peak_bytes;      /* on the fullest GPU */
+    double fit_probability; /* 1, or less within 5 % of the limit */
     int gpus;
     double time_s;   /* of the whole run: a few steps, scaled, without checkpoints */
     double cost_usd; /* of its nodes for that time */
@@ -44,16 +46,18 @@ RLHFSIM_API bool rlhfsim_advice_change(const struct rlhfsim_advice *advice, size
 
 struct rlhfsim_search {
     bool found;
-    char settings[128];      /* of what was found, as rlhfsim_change */
+    char settings[192];      /* of what was found, as rlhfsim_change */
     int gpus;                /* least GPUs: how many */
     int64_t samples, tokens; /* largest micro-batch: one of the two */
     double peak_bytes;       /* on the fullest GPU */
     double capacity_bytes;   /* of a GPU */
+    double fit_probability;  /* 1, or less within 5 % of the limit */
     size_t tried, illegal;   /* values that were looked at, and how many of them are not legal */
 };
 
 /* Least GPUs on which the scenario fits: fewer GPUs of one node, then whole nodes, up to 1,024
- * nodes. Values that are not legal (a batch that does not divide) are passed over. */
+ * nodes; pools keep their proportions. Values that are not legal (a batch that does not divide) are
+ * passed over. */
 RLHFSIM_API enum rlhfsim_status rlhfsim_search_min_gpus(const struct rlhfsim_source *source,
                                                         struct rlhfsim_diagnostics *diagnostics,
                                                         struct rlhfsim_search *search);

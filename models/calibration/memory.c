@@ -10,6 +10,7 @@
 #include "models/calibration/memory_fit.h"
 #include "models/scenario/columns.h"
 #include "models/validation/memory_cases.h"
+#include "models/validation/memory_steps.h"
 #include "models/validation/statistics.h"
 
 #include <math.h>

@@ -2,14 +2,15 @@
 
 /*
  * Single changes that make a scenario fit. A kind of change is a ladder of values from mild to
- * drastic; the first that is legal and fits is the answer of its kind. Kinds that change nothing
- * (the scenario has that value) have an empty ladder. Each answer is simulated for a few steps, and
- * the cheapest comes first.
+ * drastic; the first that is legal and fits, and is no marginal case, is the answer of its kind.
+ * Kinds that change nothing (the scenario has that value) have an empty ladder. Each answer is
+ * simulated for a few steps, and the cheapest comes first.
  */
 
 #include "models/forecast/footprint.h"
 #include "models/forecast/planning.h"
 #include "models/forecast/variant.h"
+#include "models/forecast/verdict.h"
 
 #include <rlhfsim/advice.h>
 
@@ -17,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SETTINGS_SIZE 96
+#define SETTINGS_SIZE 192
 #define ADVICE_LIMIT 24
 
 struct advised {
@@ -163,15 +164,33 @@ static bool adapters(const struct forecast_plan *plan, int rung, char *settings)
     return true;
 }
 
-/* Up to eight times as many. */
+/* Copies of whole models on the hosts. */
+static bool load_parts(const struct forecast_plan *plan, int rung, char *settings) {
+    static const char *const words[] = {"sharded", "first_rank"};
+    int left = (int)plan->scenario->training.load - 1 - rung; /* less and less, down to parts */
+    return left >= 0 && write_word(settings, "training.load", words[left]);
+}
+
+static bool wake_in_stages(const struct forecast_plan *plan, int rung, char *settings) {
+    return rung == 0 && plan->replicas > 0 && plan->pool_count == 1 &&
+           plan->scenario->rollout.wake == SCENARIO_WAKE_WHOLE &&
+           write_word(settings, "rollout.wake", "staged");
+}
+
+static bool discard_weights(const struct forecast_plan *plan, int rung, char *settings) {
+    return rung == 0 && plan->replicas > 0 && plan->pool_count == 1 &&
+           plan->scenario->rollout.sleeping_weights == SCENARIO_SLEEPING_HOST &&
+           write_word(settings, "rollout.sleeping_weights", "discarded");
+}
+
+/* Up to eight times as many nodes, pools in the same proportions. */
 static bool more_nodes(const struct forecast_plan *plan, int rung, char *settings) {
     const struct hardware_cluster *cluster = &plan->scenario->cluster;
-    int64_t nodes = cluster->nodes + 1 + rung;
-    if (nodes > 8 * (int64_t)cluster->nodes)
-        return false;
-    (void)snprintf(settings, SETTINGS_SIZE, "cluster.nodes=%" PRId64 " cluster.gpus_per_node=%d",
-                   nodes, cluster->node.gpus);
-    return true;
+    for (int nodes = cluster->nodes + 1; nodes <= 8 * cluster->nodes; nodes++)
+        if (forecast_variant_gpus(plan, nodes * cluster->node.gpus, settings, SETTINGS_SIZE) &&
+            rung-- == 0)
+            return true;
+    return false;
 }
 
 static const struct {
@@ -194,33 +213,55 @@ static const struct {
     {"logits in slices", chunked_logits},
     {"an 8-bit optimizer", small_optimizer},
     {"LoRA adapters", adapters},
+    {"models loaded in parts", load_parts},
+    {"an engine that wakes in stages", wake_in_stages},
+    {"an engine that drops its weights", discard_weights},
     {"more GPUs", more_nodes},
 };
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
+/* The mildest rung that is no marginal case, else the mildest that fits; below 0: none does. */
+static enum rlhfsim_status best_rung(const struct forecast_plan *plan, ladder_func *ladder,
+                                     struct forecast_variant *variant, int *best) {
+    char settings[SETTINGS_SIZE];
+    *best = -1;
+    for (int rung = 0; ladder(plan, rung, settings); rung++) {
+        enum rlhfsim_status status = forecast_variant_try(variant, settings);
+        if (status != RLHFSIM_OK)
+            return status;
+        if (!forecast_variant_fits(variant))
+            continue;
+        bool certain = forecast_verdict_probability(&variant->plan) >= 1.0;
+        if (certain || *best < 0)
+            *best = rung;
+        if (certain)
+            break;
+    }
+    return RLHFSIM_OK;
+}
+
 static enum rlhfsim_status climb(const struct forecast_plan *plan, size_t kind,
                                  struct forecast_variant *variant, struct rlhfsim_advice *advice) {
     struct advised *advised = &advice->at[advice->count];
-    enum rlhfsim_status status = RLHFSIM_OK;
-    for (int rung = 0; status == RLHFSIM_OK && kinds[kind].ladder(plan, rung, advised->settings);
-         rung++) {
-        status = forecast_variant_try(variant, advised->settings);
-        if (status != RLHFSIM_OK || !forecast_variant_fits(variant))
-            continue;
-        advised->change = (struct rlhfsim_change){
-            .what = kinds[kind].what,
-            .settings = advised->settings,
-            .peak_bytes = forecast_gpu_peak(&variant->plan).bytes,
-            .gpus = variant->plan.gpus,
-        };
-        status = forecast_variant_cost(variant, &advised->change.time_s, &advised->change.cost_usd);
-        advice->count += status == RLHFSIM_OK;
-        if (status == RLHFSIM_INVALID) /* fits, and never ends */
-            status = RLHFSIM_OK;
-        break;
-    }
-    return status;
+    int rung;
+    enum rlhfsim_status status = best_rung(plan, kinds[kind].ladder, variant, &rung);
+    if (status != RLHFSIM_OK || rung < 0)
+        return status;
+    (void)kinds[kind].ladder(plan, rung, advised->settings);
+    status = forecast_variant_try(variant, advised->settings);
+    if (status != RLHFSIM_OK)
+        return status;
+    advised->change = (struct rlhfsim_change){
+        .what = kinds[kind].what,
+        .settings = advised->settings,
+        .peak_bytes = forecast_gpu_peak(&variant->plan).bytes,
+        .fit_probability = forecast_verdict_probability(&variant->plan),
+        .gpus = variant->plan.gpus,
+    };
+    status = forecast_variant_cost(variant, &advised->change.time_s, &advised->change.cost_usd);
+    advice->count += status == RLHFSIM_OK;
+    return status == RLHFSIM_INVALID ? RLHFSIM_OK : status; /* fits, and never ends */
 }
 
 static int by_cost(const void *a, const void *b) {

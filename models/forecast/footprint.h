@@ -22,7 +22,22 @@ int forecast_place_gpu(const struct forecast_plan *plan, struct forecast_place p
 /* The place after this one; false after the last. Begins with {0, 0}. */
 bool forecast_next_place(const struct forecast_plan *plan, struct forecast_place *place);
 
-/* Bytes on a node's host during a step. */
+/* The phase of a step, "load" or "checkpoint". */
+enum algorithm_phase forecast_memory_phase(const struct forecast_plan *plan, size_t step);
+
+/* How many instants memory has, and the index of the i-th: every step, FORECAST_LOADING where whole
+ * models are on hosts then, and FORECAST_SAVING where there are checkpoints. */
+size_t forecast_memory_instants(const struct forecast_plan *plan);
+size_t forecast_memory_instant(const struct forecast_plan *plan, size_t i);
+
+/* Takes out of what the GPUs of `node` have on its host what one node alone has: what is gathered
+ * on the first to be saved, what the first rank loads. */
+void forecast_host_of_node(const struct forecast_plan *plan, int node,
+                           struct forecast_memory_state *state);
+
+/* What a node's host holds during a step, and its sum. */
+void forecast_host_at(const struct forecast_plan *plan, size_t step, int node,
+                      struct forecast_memory_state *host);
 double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int node);
 
 /* The step at which a GPU (or host) is fullest, which one it is (the first), and how full. */
@@ -35,6 +50,11 @@ struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan);
 /* Bytes on the fullest GPU of a pool. */
 double forecast_pool_peak(const struct forecast_plan *plan, size_t pool);
 struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan);
+
+/* Share of its memory that the fullest GPU, or host, holds. A host of unknown memory is no limit:
+ * 0. */
+double forecast_gpu_fill(const struct forecast_plan *plan);
+double forecast_host_fill(const struct forecast_plan *plan);
 
 /* Fits: every GPU, every host, and the engine's share. */
 bool forecast_plan_fits(const struct forecast_plan *plan);

@@ -13,6 +13,7 @@
 #include "models/forecast/footprint.h"
 #include "models/forecast/layout.h"
 #include "models/forecast/limits.h"
+#include "models/forecast/offload_cost.h"
 #include "models/forecast/plan.h"
 #include "models/forecast/planning.h"
 #include "models/forecast/run.h"
@@ -117,6 +118,19 @@ static enum rlhfsim_status fill_scaling(const struct forecast_plan *plan,
     return RLHFSIM_OK;
 }
 
+static enum rlhfsim_status fill_offload(const struct forecast_plan *plan,
+                                        const struct rlhfsim_forecast_options *options,
+                                        struct rlhfsim_diagnostics *diagnostics,
+                                        struct rlhfsim_summary *summary) {
+    bool known;
+    double seconds;
+    enum rlhfsim_status status =
+        forecast_offload_cost(plan, options, diagnostics, &known, &seconds);
+    if (status == RLHFSIM_OK && known)
+        summary->time.offload_s = results_figure_exact(seconds);
+    return status;
+}
+
 /* ---- running ------------------------------------------------------------------------------ */
 
 static const char *activity_name(uint32_t activity) {
@@ -201,6 +215,8 @@ static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
         status = fill_limit(plan, &measures[shown], options, diagnostics, summary);
     if (status == RLHFSIM_OK && !options->skip_limit)
         status = fill_scaling(plan, options, diagnostics, summary);
+    if (status == RLHFSIM_OK && !options->skip_limit)
+        status = fill_offload(plan, options, diagnostics, summary);
     if (status == RLHFSIM_OK && *files != NULL) {
         forecast_ledger(plan, &measures[shown], &ledger);
         status = results_files_commit(*files, &ledger, summary, diagnostics);
@@ -210,7 +226,8 @@ static enum rlhfsim_status run_feasible(const struct forecast_plan *plan,
     return status;
 }
 
-/* The memory of one step shows where it breaks; time and price stay unknown. */
+/* The memory of one step, saved where any is, shows where it breaks; time and price stay unknown.
+ */
 static enum rlhfsim_status run_infeasible(const struct forecast_plan *plan,
                                           const struct rlhfsim_forecast_options *options,
                                           struct results_files **files,
@@ -221,9 +238,11 @@ static enum rlhfsim_status run_infeasible(const struct forecast_plan *plan,
                                        .progress = options->progress,
                                        .progress_subject = options->progress_subject};
     struct forecast_measures measures;
+    struct forecast_plan saving = *plan;
     if (*files == NULL)
         return RLHFSIM_INFEASIBLE;
-    enum rlhfsim_status status = forecast_run(plan, &run, diagnostics, &measures);
+    saving.checkpoint.every_steps = plan->checkpoint.every_steps > 0 ? 1 : 0;
+    enum rlhfsim_status status = forecast_run(&saving, &run, diagnostics, &measures);
     if (status != RLHFSIM_OK)
         return status;
     status = results_files_commit(*files, NULL, &forecast->summary, diagnostics);

@@ -97,7 +97,8 @@ void forecast_layout_make(const struct forecast_plan *plan, struct rlhfsim_layou
 
 static void add_up(const struct forecast_plan *plan, size_t step, struct forecast_phase *phase) {
     const struct forecast_memory_state *state = &plan->memory[step];
-    *phase = (struct forecast_phase){.memory.phase = algorithm_phase_name(plan->steps[step].phase)};
+    *phase = (struct forecast_phase){.memory.phase =
+                                         algorithm_phase_name(forecast_memory_phase(plan, step))};
     for (int owner = 0; owner < FORECAST_OWNER_COUNT; owner++) {
         for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++) {
             phase->categories[category] += state->gpu[owner][category];
@@ -122,9 +123,9 @@ static struct forecast_phase *claim(struct forecast_phases *phases, const char *
 
 void forecast_phases_make(const struct forecast_plan *plan, struct forecast_phases *phases) {
     *phases = (struct forecast_phases){0};
-    for (size_t step = 0; step < plan->step_count; step++) {
+    for (size_t i = 0; i < forecast_memory_instants(plan); i++) {
         struct forecast_phase phase;
-        add_up(plan, step, &phase);
+        add_up(plan, forecast_memory_instant(plan, i), &phase);
         struct forecast_phase *place = claim(phases, phase.memory.phase);
         if (phase.memory.gpu_bytes >= place->memory.gpu_bytes)
             *place = phase;

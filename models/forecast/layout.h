@@ -18,7 +18,7 @@ struct forecast_phase {
 };
 
 struct forecast_phases {
-    struct forecast_phase at[FORECAST_STEP_LIMIT];
+    struct forecast_phase at[FORECAST_INSTANT_LIMIT];
     size_t count;
 };
 

@@ -1,69 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 /*
- * What the phases of a simulation hold, and the figures that they add.
+ * The figures that the phases of a simulation add.
  */
 
 #include "models/forecast/measure.h"
 
-#include "models/forecast/footprint.h"
 #include "sim/contract.h"
 
 #include <math.h>
-
-/* ---- memory ------------------------------------------------------------------------------- */
-
-static void set_memory(struct forecast_runner *runner, sim_memory_id id,
-                       double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT]) {
-    for (uint32_t owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
-        for (uint32_t category = 0; category < FORECAST_CATEGORY_COUNT; category++)
-            sim_memory_set(runner->sim, id, owner, category, held[owner][category]);
-}
-
-static void add_host(struct forecast_memory_state *node, const struct forecast_memory_state *gpu) {
-    for (int owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
-        for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++)
-            node->host[owner][category] += gpu->host[owner][category];
-}
-
-/* What the GPUs of one place hold, and add to their nodes' hosts. What one node saves is staged on
- * the first alone. */
-static void enter_gpu(struct forecast_runner *runner, int gpu, struct forecast_memory_state *state,
-                      struct forecast_memory_state *node) {
-    int per_node = runner->plan->scenario->cluster.gpus_per_node;
-    set_memory(runner, runner->first_memory + (sim_memory_id)gpu, state->gpu);
-    add_host(node, state);
-    if ((gpu + 1) % per_node != 0)
-        return;
-    if (runner->plan->checkpoint.clients == 1 && gpu >= per_node)
-        node->host[FORECAST_OWNER_SYSTEM][FORECAST_CATEGORY_STAGING] = 0.0;
-    set_memory(runner, runner->first_host + (sim_memory_id)(gpu / per_node), node->host);
-    *node = (struct forecast_memory_state){0};
-}
-
-/* The GPUs of a phase's pools hold what the plan says. Loading and checkpoints change
- * nothing. Where pools share a node, its host has what each last had. */
-void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane) {
-    const struct forecast_plan *plan = runner->plan;
-    struct forecast_place place = {SCENARIO_POOLS, 0};
-    struct forecast_memory_state state, node = {0};
-    if (runner->options->files == NULL || runner->loading || lane->phase == plan->step_count)
-        return;
-    sim_memory_context(runner->sim, (uint32_t)lane->phase);
-    for (int gpu = 0; gpu < plan->gpus; gpu++) {
-        struct forecast_place next = forecast_place_of(plan, gpu);
-        size_t phase = lane->pools >> next.pool & 1u ? lane->phase : runner->pool_phase[next.pool];
-        if (next.pool != place.pool || next.stage != place.stage)
-            forecast_memory_at(plan, phase, next, (int64_t)lane->flight->samples.count, &state);
-        place = next;
-        enter_gpu(runner, gpu, &state, &node);
-    }
-    for (size_t pool = 0; pool < plan->pool_count; pool++)
-        if (lane->pools >> pool & 1u)
-            runner->pool_phase[pool] = lane->phase;
-}
-
-/* ---- measuring ---------------------------------------------------------------------------- */
 
 /* The responses of a round. */
 void runner_measure_generated(struct forecast_runner *runner,

@@ -3,13 +3,10 @@
 #define MODELS_FORECAST_MEASURE_H
 
 /*
- * What the phases of a simulation hold, and the figures that they add. Private to forecast/.
+ * The figures that the phases of a simulation add. Private to forecast/.
  */
 
 #include "models/forecast/runner.h"
-
-/* A lane's phase begins: what its GPUs and their hosts hold from now on. */
-void runner_enter_memory(struct forecast_runner *runner, const struct forecast_lane *lane);
 
 /* The answers of a round; what a step trains on; a lane's phase that ends now. */
 void runner_measure_generated(struct forecast_runner *runner, const struct forecast_flight *flight);

@@ -66,6 +66,8 @@ static unsigned trained_pools(const struct forecast_plan *plan) {
 }
 
 unsigned forecast_step_pools(const struct forecast_plan *plan, size_t step) {
+    if (step == FORECAST_LOADING || step == FORECAST_SAVING)
+        return (1u << plan->pool_count) - 1u;
     if (step == plan->step_count)
         return trained_pools(plan);
     switch (plan->steps[step].work) {
@@ -219,15 +221,42 @@ static void plan_lengths(struct forecast_plan *plan) {
     plan->response_limit = scenario->rollout.max_new_tokens;
 }
 
-/* Blocks of KV cache that the engine's share of a GPU has room for once the weights, the graphs and
- * the activations of the largest iteration are in. */
-static void plan_kv_cache(struct forecast_plan *plan) {
+/* What is free when the engine starts, on the GPUs that have least: the models are there, moments
+ * come with the first update. */
+static double free_bytes(const struct forecast_plan *plan) {
+    double most = 0.0;
+    if (plan->engine_pool > 0)
+        return plan->scenario->cluster.gpu.memory_bytes;
+    for (int stage = 0; stage < plan->scenario->training.pp; stage++) {
+        double held = plan->scenario->framework.context_bytes;
+        for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++) {
+            struct training_footprint footprint;
+            if (!plan->resident[role] || plan->role_pool[role] != plan->engine_pool)
+                continue;
+            training_footprint(&plan->passes[role], stage, &footprint);
+            held += footprint.weights + footprint.master_weights;
+        }
+        most = fmax(most, held);
+    }
+    return fmax(0.0, plan->scenario->cluster.gpu.memory_bytes - most);
+}
+
+/* What the engine may fill with weights and cache. Of the total (vLLM) graphs and the activations
+ * of the largest iteration are in the share; of what is free (SGLang: free after loading, less (1 -
+ * share) of what was free before) they come beside it. */
+static double engine_bytes(const struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
+    double fraction = scenario->rollout.memory_fraction;
+    if (scenario->rollout.memory_fraction_of == SCENARIO_SHARE_FREE)
+        return fraction * free_bytes(plan);
+    return fraction * scenario->cluster.gpu.memory_bytes - scenario->framework.engine_residue_bytes;
+}
+
+/* Blocks of KV cache that there is room for once the weights are in. */
+static void plan_kv_cache(struct forecast_plan *plan) {
     struct generation_plan *generation = &plan->generation;
-    double share = scenario->rollout.memory_fraction * scenario->cluster.gpu.memory_bytes;
     double block_bytes = generation_held_block_bytes(generation);
-    double room =
-        share - generation_held_weight_bytes(generation) - scenario->framework.engine_residue_bytes;
+    double room = engine_bytes(plan) - generation_held_weight_bytes(generation);
     int64_t longest = plan->prompt_limit + plan->response_limit;
     int64_t tokens = generation->software.block_tokens;
     int64_t needed = (longest + tokens - 1) / tokens;

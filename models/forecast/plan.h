@@ -36,6 +36,7 @@ enum forecast_owner {
     XX(KV_CACHE, "kv_cache")             \
     XX(RESIDUE, "engine_residue")        \
     XX(STAGING, "checkpoint_staging")    \
+    XX(LOADING, "loading")               \
     XX(CONTEXT, "context")               \
     XX(RESERVE, "allocator_reserve")
 
@@ -57,6 +58,12 @@ struct forecast_memory_state {
 
 /* Start-up and the steps of the algorithm, in the order they run, conditions resolved. */
 #define FORECAST_STEP_LIMIT 16
+
+/* In place of a step's index, for memory alone: while models are loaded, before anything else, and
+ * while a checkpoint is saved. */
+#define FORECAST_LOADING FORECAST_STEP_LIMIT
+#define FORECAST_SAVING (FORECAST_STEP_LIMIT + 1)
+#define FORECAST_INSTANT_LIMIT (FORECAST_STEP_LIMIT + 2)
 
 /* What is read before the first step: one transfer a model, and the data set, fewer than
  * STORE_TRANSFERS. */
@@ -112,8 +119,8 @@ struct forecast_plan {
     struct algorithm_step steps[FORECAST_STEP_LIMIT];
     size_t loop_first, step_count;
     /* During steps[i], on the fullest GPUs of its pools then, and which ones those are. */
-    struct forecast_memory_state memory[FORECAST_STEP_LIMIT];
-    struct forecast_place fullest[FORECAST_STEP_LIMIT];
+    struct forecast_memory_state memory[FORECAST_INSTANT_LIMIT];
+    struct forecast_place fullest[FORECAST_INSTANT_LIMIT];
 };
 
 /* GPUs of the pools in a set (bit i: pools[i]). */

@@ -83,8 +83,9 @@ struct forecast_runner {
     uint64_t *loads;  /* by replica: tokens of them */
     uint32_t *routes; /* by prompt: the replica */
 
-    size_t pool_phase[SCENARIO_POOLS]; /* by pool: the phase whose memory it holds */
-    int64_t step;                      /* the last one that has begun, from 1 */
+    size_t pool_phase[SCENARIO_POOLS];  /* by pool: the phase whose memory it holds */
+    size_t pool_before[SCENARIO_POOLS]; /* while it saves: the phase before */
+    int64_t step;                       /* the last one that has begun, from 1 */
     int64_t steps_done;
     uint64_t listened; /* ends of requests so far */
     int64_t chunk;     /* of what runs before the first step */

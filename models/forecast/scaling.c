@@ -34,10 +34,10 @@ static bool is_divisible(const struct forecast_plan *plan) {
     return true;
 }
 
-static enum rlhfsim_status short_run(const struct rlhfsim_scenario *scenario,
-                                     const struct rlhfsim_forecast_options *how,
-                                     struct rlhfsim_diagnostics *diagnostics,
-                                     struct forecast_measures *measures) {
+enum rlhfsim_status forecast_short_run(const struct rlhfsim_scenario *scenario,
+                                       const struct rlhfsim_forecast_options *how,
+                                       struct rlhfsim_diagnostics *diagnostics,
+                                       struct forecast_measures *measures) {
     struct forecast_plan plan;
     struct forecast_run_options options = {
         .steps = forecast_short_steps(scenario),
@@ -84,9 +84,9 @@ enum rlhfsim_status forecast_scaling_find(const struct forecast_plan *plan,
         twice->placement.gpus[pool] *= 2;
     enum rlhfsim_status status = RLHFSIM_OK;
     if (is_divisible(plan)) {
-        status = short_run(plan->scenario, how, diagnostics, &before);
+        status = forecast_short_run(plan->scenario, how, diagnostics, &before);
         if (status == RLHFSIM_OK)
-            status = short_run(twice, how, diagnostics, &after);
+            status = forecast_short_run(twice, how, diagnostics, &after);
         if (status == RLHFSIM_OK)
             compare(&before, &after, scaling);
     }

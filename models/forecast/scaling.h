@@ -21,6 +21,12 @@ struct forecast_scaling {
     double phase_fraction; /* of its own time that the phase lost */
 };
 
+/* The first steps of a scenario (forecast_short_steps), without what its store takes. */
+enum rlhfsim_status forecast_short_run(const struct rlhfsim_scenario *scenario,
+                                       const struct rlhfsim_forecast_options *how,
+                                       struct rlhfsim_diagnostics *diagnostics,
+                                       struct forecast_measures *measures);
+
 /* A status of forecast_run on failure. */
 enum rlhfsim_status forecast_scaling_find(const struct forecast_plan *plan,
                                           const struct rlhfsim_forecast_options *how,

@@ -28,6 +28,7 @@
 
 #include "models/forecast/async.h"
 #include "models/forecast/durations.h"
+#include "models/forecast/holding.h"
 #include "models/forecast/measure.h"
 #include "models/forecast/work.h"
 
@@ -362,6 +363,8 @@ static void note_end(struct forecast_runner *runner, struct forecast_lane *lane)
         return;
     if (checkpoint && !plan->checkpoint.asynchronous)
         runner_account_storage(runner, true);
+    if (checkpoint)
+        runner_leave_saving(runner, lane);
     if (!checkpoint && plan->steps[lane->phase].work == ALGORITHM_WORK_SYNC)
         runner->version++;
 }
@@ -407,8 +410,11 @@ static void resume_rollouts(struct forecast_runner *runner, const struct forecas
 
 /* After the load. */
 static void begin_steps(struct forecast_runner *runner, const double *chain_s) {
-    if (runner->async != NULL)
+    runner_leave_loading(runner);
+    if (runner->async != NULL) {
+        runner_enter_rollouts(runner);
         forecast_async_hand_out(runner->async, chain_s);
+    }
     runner_proceed(runner, chain_s);
 }
 
@@ -453,6 +459,7 @@ void runner_phase_done(struct sim *sim, void *subject, uint64_t argument) {
 
 void runner_begin(struct forecast_runner *runner) {
     const double nothing[ALGORITHM_PHASE_COUNT] = {0.0};
+    runner_enter_loading(runner);
     if (runner->plan->load.count > 0)
         start_load(runner);
     else

@@ -9,11 +9,13 @@
 
 #include "models/forecast/footprint.h"
 #include "models/forecast/variant.h"
+#include "models/forecast/verdict.h"
 
 #include <rlhfsim/advice.h>
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_NODES 1024
@@ -30,6 +32,7 @@ static bool look(struct forecast_variant *variant, const char *settings,
     search->gpus = variant->plan.gpus;
     search->peak_bytes = forecast_gpu_peak(&variant->plan).bytes;
     search->capacity_bytes = variant->scenario->cluster.gpu.memory_bytes;
+    search->fit_probability = forecast_verdict_probability(&variant->plan);
     (void)snprintf(search->settings, sizeof search->settings, "%s", settings);
     return true;
 }
@@ -51,19 +54,25 @@ enum rlhfsim_status rlhfsim_search_min_gpus(const struct rlhfsim_source *source,
                                             struct rlhfsim_diagnostics *diagnostics,
                                             struct rlhfsim_search *search) {
     struct forecast_variant *variant;
-    char settings[96];
     enum rlhfsim_status status = start(source, diagnostics, &variant);
+    struct forecast_plan *plan = malloc(sizeof *plan); /* as it stands */
     *search = (struct rlhfsim_search){0};
-    int most = status == RLHFSIM_OK ? variant->scenario->cluster.node.gpus : 0;
-    for (int gpus = 1; gpus <= most && status == RLHFSIM_OK && !search->found; gpus++) {
-        (void)snprintf(settings, sizeof settings, "cluster.nodes=1 cluster.gpus_per_node=%d", gpus);
-        (void)look(variant, settings, search, &status);
+    if (plan == NULL)
+        status = RLHFSIM_NO_MEMORY;
+    int node = status == RLHFSIM_OK ? variant->scenario->cluster.node.gpus : 0;
+    struct rlhfsim_scenario *scenario = status == RLHFSIM_OK ? variant->scenario : NULL;
+    if (status == RLHFSIM_OK) {
+        *plan = variant->plan;
+        variant->scenario = NULL; /* the plan has it */
     }
-    for (int nodes = 2; nodes <= MOST_NODES && status == RLHFSIM_OK && !search->found; nodes++) {
-        (void)snprintf(settings, sizeof settings, "cluster.nodes=%d cluster.gpus_per_node=%d",
-                       nodes, most);
-        (void)look(variant, settings, search, &status);
+    for (int i = 1; i < node + MOST_NODES && status == RLHFSIM_OK && !search->found; i++) {
+        char settings[sizeof search->settings];
+        int gpus = i <= node ? i : (i - node + 1) * node;
+        if (forecast_variant_gpus(plan, gpus, settings, sizeof settings))
+            (void)look(variant, settings, search, &status);
     }
+    rlhfsim_scenario_free(scenario);
+    free(plan);
     forecast_variant_free(variant);
     return status;
 }

@@ -5,10 +5,13 @@
 #include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 
+#include "models/scenario/placement.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SETTINGS 4 /* at most, of one variant */
+#define SETTINGS 8 /* at most, of one variant */
 #define STEPS 2    /* that are simulated */
 #define HOUR_S 3600.0
 
@@ -55,6 +58,23 @@ enum rlhfsim_status forecast_variant_try(struct forecast_variant *variant, const
     free(words);
     rlhfsim_diagnostics_free(unseen);
     return status;
+}
+
+bool forecast_variant_gpus(const struct forecast_plan *plan, int gpus, char *settings,
+                           size_t size) {
+    int node = plan->scenario->cluster.node.gpus;
+    if (gpus > node && gpus % node != 0)
+        return false;
+    size_t used = (size_t)snprintf(settings, size, "cluster.nodes=%d cluster.gpus_per_node=%d",
+                                   gpus > node ? gpus / node : 1, gpus > node ? node : gpus);
+    for (size_t i = 0; plan->pool_count > 1 && i < plan->pool_count; i++) {
+        int64_t part = (int64_t)plan->pools[i].gpus * gpus;
+        if (part % plan->gpus != 0 || used >= size)
+            return false;
+        used += (size_t)snprintf(settings + used, size - used, " placement.%s_gpus=%d",
+                                 scenario_pool_name(plan->pools[i].kind), (int)(part / plan->gpus));
+    }
+    return used < size;
 }
 
 bool forecast_variant_fits(const struct forecast_variant *variant) {

@@ -20,6 +20,10 @@ void forecast_variant_free(struct forecast_variant *variant);
  * `scenario` NULL where they are not legal; RLHFSIM_NO_MEMORY. */
 enum rlhfsim_status forecast_variant_try(struct forecast_variant *variant, const char *settings);
 
+/* Settings of as many GPUs: some of one node, or whole nodes, and pools in the proportions that
+ * they have. False where there are no such. */
+bool forecast_variant_gpus(const struct forecast_plan *plan, int gpus, char *settings, size_t size);
+
 /* Legal, and it fits. */
 bool forecast_variant_fits(const struct forecast_variant *variant);
 

@@ -12,10 +12,9 @@
 enum shortage { SHORTAGE_NONE, SHORTAGE_GPU, SHORTAGE_HOST, SHORTAGE_ENGINE };
 
 static enum shortage shortage_of(const struct forecast_plan *plan) {
-    const struct hardware_cluster *cluster = &plan->scenario->cluster;
-    if (forecast_gpu_peak(plan).bytes > cluster->gpu.memory_bytes)
+    if (forecast_gpu_fill(plan) > 1.0)
         return SHORTAGE_GPU;
-    if (forecast_host_peak(plan).bytes > cluster->node.host_memory_bytes)
+    if (forecast_host_fill(plan) > 1.0)
         return SHORTAGE_HOST;
     return plan->kv_missing_bytes > 0.0 ? SHORTAGE_ENGINE : SHORTAGE_NONE;
 }
@@ -29,14 +28,14 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 static void fill_rows(struct forecast_verdict *verdict,
-                      double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT], double copies) {
+                      double held[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT]) {
     for (uint32_t owner = 0; owner < FORECAST_OWNER_COUNT; owner++) {
         for (uint32_t category = 0; category < FORECAST_CATEGORY_COUNT; category++) {
             if (held[owner][category] <= 0.0)
                 continue;
             verdict->rows[verdict->row_count++] = (struct rlhfsim_memory_row){
                 forecast_owner_name(owner), forecast_category_name(category),
-                held[owner][category] * copies};
+                held[owner][category]};
         }
     }
     qsort(verdict->rows, verdict->row_count, sizeof *verdict->rows, compare_rows);
@@ -68,22 +67,24 @@ static void explain_shortage(struct forecast_verdict *verdict, const char *phase
                  missing_bytes / 1e9, phase);
         break;
     case SHORTAGE_ENGINE:
-        snprintf(
-            verdict->reason, size,
-            "the engine's share (rollout.memory_fraction %g of a GPU) lacks %.2f GB for the KV "
-            "cache of one sequence of %lld tokens",
-            plan->scenario->rollout.memory_fraction, plan->kv_missing_bytes / 1e9,
-            (long long)(plan->prompt_limit + plan->response_limit));
+        snprintf(verdict->reason, size,
+                 "the engine's share (rollout.memory_fraction %g of %s) lacks %.2f GB for the KV "
+                 "cache of one sequence of %lld tokens",
+                 plan->scenario->rollout.memory_fraction,
+                 plan->scenario->rollout.memory_fraction_of == SCENARIO_SHARE_FREE ? "what is free"
+                                                                                   : "a GPU",
+                 plan->kv_missing_bytes / 1e9,
+                 (long long)(plan->prompt_limit + plan->response_limit));
         break;
     }
 }
 
-/* Within 5 % of the limit no yes or no is certain: the forecast's own spread says how likely it
- * fits. What lacks room for one sequence's cache, or host memory, does not. */
+/* Within 5 % of the limit, of a GPU or of a host, no yes or no is certain: the forecast's own
+ * spread says how likely it fits. What lacks room for one sequence's cache does not. */
 #define MARGIN 0.05
 
 double forecast_fit_probability(double bytes, double capacity, double spread) {
-    if (spread <= 0.0)
+    if (spread <= 0.0 || bytes <= 0.0)
         return bytes <= capacity ? 1.0 : 0.0;
     return 0.5 * erfc(-log(capacity / bytes) / (spread * sqrt(2.0)));
 }
@@ -92,18 +93,25 @@ bool forecast_fit_is_marginal(double bytes, double capacity) {
     return fabs(bytes / capacity - 1.0) <= MARGIN;
 }
 
+/* Both must fit. */
 static double fit_probability(const struct forecast_plan *plan, enum shortage shortage) {
-    if (shortage == SHORTAGE_HOST || shortage == SHORTAGE_ENGINE)
+    double spread = plan->scenario->training.memory_spread;
+    if (shortage == SHORTAGE_ENGINE)
         return 0.0;
-    return forecast_fit_probability(forecast_gpu_peak(plan).bytes,
-                                    plan->scenario->cluster.gpu.memory_bytes,
-                                    plan->scenario->training.memory_spread);
+    return forecast_fit_probability(forecast_gpu_fill(plan), 1.0, spread) *
+           forecast_fit_probability(forecast_host_fill(plan), 1.0, spread);
 }
 
 static bool is_marginal(const struct forecast_plan *plan, enum shortage shortage) {
-    return shortage != SHORTAGE_HOST && shortage != SHORTAGE_ENGINE &&
-           forecast_fit_is_marginal(forecast_gpu_peak(plan).bytes,
-                                    plan->scenario->cluster.gpu.memory_bytes);
+    return shortage != SHORTAGE_ENGINE &&
+           forecast_fit_is_marginal(fmax(forecast_gpu_fill(plan), forecast_host_fill(plan)), 1.0);
+}
+
+/* What does not fit, or may not, else the GPUs. */
+static bool is_about_host(const struct forecast_plan *plan, enum shortage shortage) {
+    if (shortage != SHORTAGE_NONE)
+        return shortage == SHORTAGE_HOST;
+    return forecast_host_fill(plan) > forecast_gpu_fill(plan) && is_marginal(plan, shortage);
 }
 
 double forecast_verdict_probability(const struct forecast_plan *plan) {
@@ -119,15 +127,17 @@ static const char *verdict_word(const struct forecast_plan *plan, enum shortage 
     return shortage == SHORTAGE_NONE ? "fits" : "does not fit";
 }
 
-/* The fullest GPU, or the host where that is what does not fit. */
+/* The fullest GPU, or the host where that is what does not fit or is marginal. */
 void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summary *summary,
                            struct forecast_verdict *verdict) {
     const struct hardware_cluster *cluster = &plan->scenario->cluster;
     enum shortage shortage = shortage_of(plan);
-    bool host = shortage == SHORTAGE_HOST;
+    bool host = is_about_host(plan, shortage);
     struct forecast_memory_peak peak = host ? forecast_host_peak(plan) : forecast_gpu_peak(plan);
     struct forecast_memory_state state = plan->memory[peak.step];
-    enum algorithm_phase phase = plan->steps[peak.step].phase;
+    if (host)
+        forecast_host_at(plan, peak.step, peak.device, &state);
+    enum algorithm_phase phase = forecast_memory_phase(plan, peak.step);
     summary->memory.known = true;
     summary->memory.fits = shortage == SHORTAGE_NONE;
     summary->memory.peak_bytes = results_figure_exact(peak.bytes);
@@ -141,7 +151,7 @@ void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summ
     snprintf(summary->memory.verdict, sizeof summary->memory.verdict, "%s",
              verdict_word(plan, shortage));
     summary->memory.fit_probability = results_figure_exact(fit_probability(plan, shortage));
-    fill_rows(verdict, host ? state.host : state.gpu, host ? cluster->gpus_per_node : 1.0);
+    fill_rows(verdict, host ? state.host : state.gpu);
     explain_shortage(verdict, summary->memory.phase, plan, shortage,
                      peak.bytes - summary->memory.capacity_bytes);
 }

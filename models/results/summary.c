@@ -272,6 +272,7 @@ static const struct row rows[] = {
     FIGURE(time.total_s, "s"),
     FIGURE(time.step_s, "s"),
     ALGORITHM_PHASE_MAP(PHASE_ROW) /* one row a phase */
+    FIGURE(time.offload_s, "s"),
     COUNT(steps.rollout),
     COUNT(steps.optimizer),
     FIGURE(throughput.tokens_per_s_per_gpu, "tokens/s"),

@@ -60,6 +60,7 @@ struct rlhfsim_summary {
 
     struct {
         struct results_figure total_s, step_s, phases_s[ALGORITHM_PHASE_COUNT];
+        struct results_figure offload_s; /* of a step, because of offload; unknown without any */
     } time;
     struct {
         int64_t rollout, optimizer;

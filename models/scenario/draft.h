@@ -46,11 +46,12 @@ void scenario_resolve_lengths(struct scenario_draft *draft);
 void scenario_resolve_prices(struct scenario_draft *draft);
 void scenario_resolve_batches(struct scenario_draft *draft);   /* samples, mini-batches, steps */
 void scenario_resolve_engine(struct scenario_draft *draft);    /* and its options */
+void scenario_resolve_holding(struct scenario_draft *draft);   /* memory beside the trainer */
 void scenario_check_engine(struct scenario_draft *draft);      /* how replicas are cut */
 void scenario_resolve_placement(struct scenario_draft *draft); /* pools of GPUs */
 void scenario_check_layout(struct scenario_draft *draft); /* tp, dp, micro-batches on the GPUs */
 void scenario_check_known(struct scenario_draft *draft);  /* gaps of the rows that are used */
-void scenario_check_memory(struct scenario_draft *draft); /* packed weights want adapters */
+void scenario_check_memory(struct scenario_draft *draft); /* keys that would change nothing */
 void scenario_check_use(struct scenario_draft *draft);    /* precision, context, companions */
 
 /* ---- what the stages share ------------------------------------------------------------------- */

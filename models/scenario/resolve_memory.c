@@ -34,13 +34,45 @@ void scenario_resolve_memory(struct scenario_draft *draft) {
     apply_optimizer(scenario->training.optimizer, &scenario->training.memory);
 }
 
+static bool has_adapters(const struct rlhfsim_scenario *scenario) {
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (scenario->models[role].lora_rank > 0)
+            return true;
+    return false;
+}
+
+/* Passes without gradients: log-probs, values, scores of a reward model. */
+static bool has_forward_passes(const struct rlhfsim_scenario *scenario) {
+    const struct algorithm_type *type = scenario->algorithm.type;
+    for (size_t i = 0; i < type->step_count; i++)
+        if (type->steps[i].work == ALGORITHM_WORK_FORWARD ||
+            type->steps[i].work == ALGORITHM_WORK_SCORE)
+            return true;
+    return scenario->algorithm.reference == SCENARIO_REFERENCE_PRECOMPUTED;
+}
+
+static void check_forward_microbatch(struct scenario_draft *draft, enum scenario_key key) {
+    if (scenario_written(draft, key))
+        scenario_blame_key(draft, key,
+                           "%s is not used by %s, which has no passes without gradients; leave it "
+                           "out",
+                           scenario_schema_at(key)->path, draft->scenario->algorithm.type->name);
+}
+
+/* A key that would change nothing is a mistake of whoever wrote it. */
 void scenario_check_memory(struct scenario_draft *draft) {
     const struct rlhfsim_scenario *scenario = draft->scenario;
-    bool adapters = false;
-    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
-        adapters = adapters || scenario->models[role].lora_rank > 0;
+    bool adapters = has_adapters(scenario);
     if (scenario->training.base_weights != SCENARIO_BASE_UNPACKED && !adapters)
         scenario_blame_key(draft, KEY_TRAINING_BASE_WEIGHTS,
                            "training.base_weights is nf4, which no model uses: none has a "
                            "lora_rank; leave it out");
+    if (scenario->training.lora_merged && !adapters)
+        scenario_blame_key(draft, KEY_TRAINING_LORA_MERGED,
+                           "training.lora_merged is true, but there is nothing to merge: no model "
+                           "has a lora_rank; leave it out");
+    if (!draft->algorithm_known || has_forward_passes(scenario))
+        return;
+    check_forward_microbatch(draft, KEY_TRAINING_LOGPROB_MICROBATCH_SAMPLES);
+    check_forward_microbatch(draft, KEY_TRAINING_LOGPROB_MICROBATCH_TOKENS);
 }

@@ -53,6 +53,22 @@ enum scenario_reference { SCENARIO_REFERENCE_EVERY_STEP, SCENARIO_REFERENCE_PREC
 /* Weights that are not trained, beside adapters. */
 enum scenario_base { SCENARIO_BASE_UNPACKED, SCENARIO_BASE_NF4 };
 
+/* Who holds a whole model in host memory while it is loaded. */
+enum scenario_rank_load {
+    SCENARIO_RANK_LOAD_SHARDED,
+    SCENARIO_RANK_LOAD_FIRST,
+    SCENARIO_RANK_LOAD_EVERY
+};
+
+/* What the engine's share of a GPU is a share of. */
+enum scenario_share { SCENARIO_SHARE_TOTAL, SCENARIO_SHARE_FREE };
+
+/* Where the weights of a sleeping engine are. */
+enum scenario_sleeping { SCENARIO_SLEEPING_DISCARDED, SCENARIO_SLEEPING_HOST };
+
+/* Whether an engine's cache is mapped after its new weights, or with them. */
+enum scenario_wake { SCENARIO_WAKE_STAGED, SCENARIO_WAKE_WHOLE };
+
 enum scenario_optimizer {
     SCENARIO_OPTIMIZER_ADAM,
     SCENARIO_OPTIMIZER_ADAM_8BIT,
@@ -145,6 +161,8 @@ struct rlhfsim_scenario {
         enum scenario_optimizer optimizer;
         enum scenario_base base_weights;
         bool lora_merged;
+        enum scenario_rank_load load;
+        double load_bytes;             /* of a trained parameter, with the above */
         struct training_memory memory; /* of the framework and the optimizer */
         double memory_spread;          /* relative standard deviation of a peak's forecast */
     } training;
@@ -158,6 +176,9 @@ struct rlhfsim_scenario {
         int max_num_seqs;
         int64_t max_num_batched_tokens;
         double memory_fraction; /* of the GPU that the engine may fill: weights and KV cache */
+        enum scenario_share memory_fraction_of;
+        enum scenario_sleeping sleeping_weights;
+        enum scenario_wake wake;
         bool prefix_caching, chunked_prefill, cuda_graphs;
         enum generation_preemption preemption;
         enum scenario_routing routing;

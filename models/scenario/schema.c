@@ -46,6 +46,10 @@ static const char *const node_placement_choices[] = {"packed", "spread", NULL};
 static const char *const logits_choices[] = {"whole", "chunked", "fused", NULL};
 static const char *const optimizer_choices[] = {"adam", "adam_8bit", "sgd", NULL};
 static const char *const base_choices[] = {"unpacked", "nf4", NULL};
+static const char *const rank_load_choices[] = {"sharded", "first_rank", "every_rank", NULL};
+static const char *const share_choices[] = {"total", "free", NULL};
+static const char *const sleeping_choices[] = {"discarded", "host", NULL};
+static const char *const wake_choices[] = {"staged", "whole", NULL};
 static const char *const targets_choices[] = {"all_linear", "qkv", NULL};
 static const char *const mode_choices[] = {"colocated", "split", "one_step_off", "async", NULL};
 static const char *const bound_choices[] = {"wait", "drop", NULL};
@@ -439,6 +443,11 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                   "passes without gradients (log-probs, values) find adapters "
                                   "merged into the weights, at no work of their own",
                                   BOOLEAN, .fallback = "false", FIELD(training.lora_merged)},
+    [KEY_TRAINING_LOAD] = {"training.load",
+                           "who has a whole model in host memory while it is loaded, before its "
+                           "parts go to the GPUs: nobody (every rank reads its part), the first "
+                           "rank, or every rank; by default what the framework does",
+                           CHOICE(rank_load_choices), FIELD(training.load)},
 
     [KEY_ROLLOUT_ENGINE] = {"rollout.engine",
                             "inference engine that generates: a name of the catalog, which has its "
@@ -484,6 +493,21 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                      "and KV cache",
                                      NUMBER(0, 1), .above = true, .below = true, ROLLOUT,
                                      .fallback = "0.5", FIELD(rollout.memory_fraction)},
+    [KEY_ROLLOUT_MEMORY_FRACTION_OF] =
+        {"rollout.memory_fraction_of",
+         "what rollout.memory_fraction is a share of: the memory of a GPU in total (vLLM), or what "
+         "the trainer's models leave free when the engine starts (SGLang); by default what the "
+         "engine does",
+         CHOICE(share_choices), ROLLOUT, FIELD(rollout.memory_fraction_of)},
+    [KEY_ROLLOUT_SLEEPING_WEIGHTS] = {"rollout.sleeping_weights",
+                                      "where the engine's weights are while it sleeps: discarded, "
+                                      "or in host memory; by default what the framework does",
+                                      CHOICE(sleeping_choices), ROLLOUT,
+                                      FIELD(rollout.sleeping_weights)},
+    [KEY_ROLLOUT_WAKE] = {"rollout.wake",
+                          "how the engine wakes: in two stages, its cache once the new weights are "
+                          "there, or whole, before them; by default what the framework does",
+                          CHOICE(wake_choices), ROLLOUT, FIELD(rollout.wake)},
     [KEY_ROLLOUT_PREFIX_CACHING] = {"rollout.prefix_caching",
                                     "the prompt of several samples is computed once; by default "
                                     "as the engine does",

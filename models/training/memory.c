@@ -54,6 +54,26 @@ static const struct training_memory_type types[TRAINING_MEMORY_COEFFICIENTS] = {
                                       "of a logit in an update, more where its entropy is in the "
                                       "loss",
                                       0.0, 32.0, 4.0},
+    [TRAINING_SLEEPING_WEIGHTS] = {"sleeping_weights", "share",
+                                   "of an engine's weights that wait in host memory while it "
+                                   "sleeps; what does not is sent anew",
+                                   0.0, 1.0, 0.0},
+    [TRAINING_WOKEN_CACHE] = {"woken_cache", "share",
+                              "of an engine's cache that is there while new weights come: 0 where "
+                              "it wakes in two stages",
+                              0.0, 1.0, 0.0},
+    [TRAINING_FREE_SHARE] = {"free_share", "share",
+                             "1 where rollout.memory_fraction is of the memory that is free when "
+                             "the engine starts, 0 where it is of all",
+                             0.0, 1.0, 0.0},
+    [TRAINING_LOAD_FIRST_BYTES] = {"load_first_bytes", "B",
+                                   "of a parameter of a trained model that the first rank holds in "
+                                   "host memory while it is loaded; 0: every rank reads its part",
+                                   0.0, 8.0, 0.0},
+    [TRAINING_LOAD_EVERY_BYTES] = {"load_every_bytes", "B",
+                                   "of a parameter of a trained model that every rank holds in "
+                                   "host memory while it is loaded",
+                                   0.0, 8.0, 0.0},
     [TRAINING_ALLOCATED_SHARE] = {"allocated_share", "share",
                                   "that is allocated beyond what is counted", 0.0, 1.0, 0.0},
     [TRAINING_ALLOCATED_BASE] = {"allocated_base", "GB",

@@ -128,6 +128,15 @@ static double trainer_peak(const struct forecast_plan *plan) {
  * one sequence. */
 static const char *const shares[] = {"0.5", "0.6", "0.7", "0.8", "0.9"};
 
+/* Until pull request 1100 the entropy was in every update of verl, whatever its coefficient: issues
+ * have numbers of the same sequence. */
+#define VERL_ENTROPY_LEFT 1100
+
+static bool has_entropy(const char *notes) {
+    const char *issue = strstr(notes, "verl issue ");
+    return issue != NULL && atoi(issue + strlen("verl issue ")) < VERL_ENTROPY_LEFT;
+}
+
 static enum rlhfsim_status plan_run(const struct reading *reading, struct run_settings *settings,
                                     struct forecast_plan *plan, struct memory_case *found) {
     size_t count = settings->count, share_count = sizeof shares / sizeof *shares;
@@ -158,6 +167,9 @@ static enum rlhfsim_status forecast_run_case(const struct reading *reading,
     enum rlhfsim_status status = settings == NULL || plan == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
     if (status == RLHFSIM_OK) {
         run_row_read(reading->run->catalog, reading->table, row, true, settings);
+        if (has_entropy(cell(reading, row, "notes")))
+            (void)snprintf(settings->at[settings->count++], RUN_SETTING_SIZE,
+                           "training.entropy_loss=true");
         status = plan_run(reading, settings, plan, found);
     }
     if (status == RLHFSIM_OK) {

@@ -291,9 +291,20 @@ static bool set_trainer(struct reading *reading) {
 
 /* ---- batches and lengths --------------------------------------------------------------------- */
 
+/* Samples that one micro-batch has at most: as stated, or of the longest as many as fill the
+ * budget, where a mini-batch has so many. */
+static double microbatch_samples(const struct reading *reading) {
+    double longest = number(reading, "max_prompt_tokens") + number(reading, "max_response_tokens");
+    double filled = ceil(number(reading, "microbatch_tokens") / fmax(1.0, longest));
+    double rank = ceil(number(reading, "minibatch_samples") / reading->dp);
+    if (rank > 0.0)
+        filled = fmin(filled, rank);
+    return fmax(fmax(1.0, filled), number(reading, "microbatch_samples"));
+}
+
 /* For memory alone a step of one micro-batch on every rank: it divides whatever the layout. */
 static void set_batches(struct reading *reading) {
-    int64_t samples = (int64_t)fmax(1.0, number(reading, "microbatch_samples")) * reading->dp;
+    int64_t samples = (int64_t)microbatch_samples(reading) * reading->dp;
     int64_t group = 8;
     if (!reading->only_memory) {
         copy(reading, "algorithm.prompts_per_step", "prompts_per_step");
@@ -302,7 +313,8 @@ static void set_batches(struct reading *reading) {
     } else {
         set(reading, "algorithm.prompts_per_step=%" PRId64, samples);
         set(reading, "algorithm.samples_per_prompt=%" PRId64, group);
-        set(reading, "algorithm.minibatch_samples=%" PRId64, samples * group);
+        set(reading, "algorithm.minibatch_samples=%" PRId64,
+            stated(reading, "microbatch_tokens") ? samples : samples * group);
     }
     copy(reading, "algorithm.epochs", "ppo_epochs");
     /* A pass of its own adapters switched off holds nothing more; nor does an unknown reference. */

@@ -56,7 +56,8 @@ static void check_change(struct check *check, const struct check_table *table, s
                          struct devices *devices, int64_t time) {
     struct device *device = device_of(devices, check_cell(table, i, 1));
     double bytes = check_number(check, table, i, 4);
-    if (time > device->time)
+    bool loaded = bytes == 0.0 && strcmp(check_cell(table, i, 3), "loading") == 0;
+    if (time > device->time || loaded) /* the load is an instant, though it may take no time */
         settle(device);
     device->time = time;
     struct held *held = held_of(device, check_cell(table, i, 2), check_cell(table, i, 3));

@@ -42,6 +42,7 @@ static const struct key {
     {"time.phases_s.checkpoint", FIGURE, FEASIBLE},
     {"time.phases_s.validation", FIGURE, FEASIBLE},
     {"time.phases_s.load", FIGURE, FEASIBLE},
+    {"time.offload_s", FIGURE, OPTIONAL},
     {"steps.rollout", COUNT, ALWAYS},
     {"steps.optimizer", COUNT, ALWAYS},
     {"throughput.tokens_per_s_per_gpu", FIGURE, FEASIBLE},

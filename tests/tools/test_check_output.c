@@ -29,7 +29,7 @@ static const char summary_json[] =
     ",\"reference_logprob\": " FIGURE("0.0") ", \"values\": " FIGURE("0.0") ",\"critic_update\": "
     FIGURE("0.0") ", \"actor_update\": " FIGURE("6.0") ",\"weight_sync\": " FIGURE("0.0")
     ", \"checkpoint\": " FIGURE("0.0") ",\"validation\": " FIGURE("0.0") ",\"load\": " FIGURE("0.0")
-    "}},\"steps\": {\"rollout\": 1, \"optimizer\": 4},"
+    "}, \"offload_s\": null},\"steps\": {\"rollout\": 1, \"optimizer\": 4},"
     "\"throughput\": {\"tokens_per_s_per_gpu\": " FIGURE("50.5") ",\"samples_per_s\": "
     FIGURE("2.5") ", \"mfu_training\": " FIGURE("0.4") ",\"mfu_overall\": " FIGURE("0.2")
     "},\"rollout\": {\"mean_response_tokens\": " FIGURE("120.0") ",\"p99_response_tokens\": "
@@ -320,7 +320,7 @@ static const char infeasible_json[] =
     " \"phases_s\": {\"rollout\": null, \"transition\": null, \"reward\": null,"
     " \"actor_logprob\": null,\"reference_logprob\": null, \"values\": null,"
     " \"critic_update\": null,\"actor_update\": null, \"weight_sync\": null,"
-    " \"checkpoint\": null, \"validation\": null, \"load\": null}},\"steps\": {\"rollout\": 1,"
+    " \"checkpoint\": null, \"validation\": null, \"load\": null},\"offload_s\": null},\"steps\": {\"rollout\": 1,"
     " \"optimizer\": 4}, \"throughput\": {\"tokens_per_s_per_gpu\": null,"
     " \"samples_per_s\": null, \"mfu_training\": null,\"mfu_overall\": null},"
     " \"rollout\": {\"mean_response_tokens\": null,\"p99_response_tokens\": null,"

@@ -19,6 +19,9 @@ cat >"$cases" <<'END'
 run_key,source_key,framework,algorithm,actor_model,critic_model,reward_model,reference_model,gpu,num_gpus,gpus_per_node,placement,train_backend,train_tp,train_pp,train_cp,zero_stage,train_precision,recompute,offload,lora_rank,packing,rollout_tp,max_prompt_tokens,mean_response_tokens,max_response_tokens,minibatch_samples,microbatch_samples,microbatch_tokens,outcome,value,unit,counts,notes
 A,RUNS,verl,grpo,Qwen2.5-7B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,3,bf16,full,optimizer+params,0,yes,2,512,,1024,256,,16384,fits,,,,
 B,RUNS,verl,grpo,Qwen2.5-7B,,rule,yes,H100-SXM5-80GB,8,8,split,fsdp,1,1,,3,bf16,full,none,0,yes,2,512,,1024,256,,16384,oom,,,,
+D,RUNS,verl,grpo,Qwen2.5-14B,,rule,,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,3,bf16,full,none,0,yes,8,512,,512,,,24000,oom,,,,user report (verl issue 855)
+E,RUNS,verl,grpo,Qwen2.5-14B,,rule,,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,3,bf16,full,none,0,yes,8,512,,512,,,24000,fits,,,,user report (verl issue 1855)
+F,RUNS,verl,grpo,Qwen2.5-14B,,rule,,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,3,bf16,full,none,0,yes,8,512,,512,64,,24000,fits,,,,user report (verl issue 855)
 C,TRAINERS,prime-rl,sft,Qwen3-0.6B,,,no,H100-SXM5-80GB,1,1,,fsdp2,1,1,1,3,bf16,full,none,0,yes,,,,65536,2,1,,oom,,,,
 END
 
@@ -28,10 +31,15 @@ expect_empty stderr
 # Rows: 3 peaks and a row without a measured value in overall; flags stand apart.
 expect_stdout '"overall": {"rows": 4, "compared": 2, "skipped": 2,'
 expect_stdout '"peak_reserved_bytes": {"rows": 2, "compared": 2, "skipped": 0,'
-expect_stdout '"fits": {"rows": 7, "compared": 5, "skipped": 2,'
+expect_stdout '"fits": {"rows": 10, "compared": 8, "skipped": 2,'
 grep -q 'not stated: seq_len$' "$scratch/out/validation.csv" || fail "no field is named"
 grep -q '^RUNS,B,fits,0,,,,placement is split$' "$scratch/out/validation.csv" || fail "no reason"
 grep -q '^RUNS,A,fits,1,1,0,' "$scratch/out/validation.csv" || fail "a run that fits does not"
+# 24,000 tokens of 152,064 logits: 36 GB with the entropy that was in every update then, 22 without.
+# A mini-batch of 8 samples a rank does not fill the budget.
+grep -q '^RUNS,D,fits,0,0,0,' "$scratch/out/validation.csv" || fail "no entropy"
+grep -q '^RUNS,E,fits,1,1,0,' "$scratch/out/validation.csv" || fail "entropy where none is"
+grep -q '^RUNS,F,fits,1,1,0,' "$scratch/out/validation.csv" || fail "a budget that is not filled"
 grep -q '^TRAINERS,C,fits,0,0,0,' "$scratch/out/validation.csv" || fail "no run out of memory"
 grep -q '^litgpt,.*,fits,0,0\.[0-9]*,' "$scratch/out/validation.csv" || fail "no probability"
 
@@ -50,7 +58,7 @@ rlhfsim calibrate memory "$steps" "$cases" --out "$scratch/mine/memory.csv"
 expect_status 0
 expect_stdout "stas00/ml-engineering"
 expect_stdout "all peaks"
-expect_stdout "2: of a run with a rollout engine"
+expect_stdout "5: of a run with a rollout engine"
 grep -q ',2 printed peaks,.*,rlhfsim calibrate memory steps.csv cases.csv,' "$scratch/mine/memory.csv" ||
     fail "no command"
 rlhfsim validate memory "$steps" --catalog "$scratch/mine" --out "$scratch/out"

@@ -147,11 +147,13 @@ START_TEST(test_phases) {
         most = fmax(most, memory.gpu_bytes);
         for (size_t i = 0; i < count && rlhfsim_forecast_phase(forecast, i, &other); i++)
             ck_assert_str_ne(other.phase, memory.phase);
-        bool awake =
-            strcmp(memory.phase, "rollout") == 0 || strcmp(memory.phase, "transition") == 0;
+        bool awake = strcmp(memory.phase, "rollout") == 0 ||
+                     strcmp(memory.phase, "transition") == 0 ||
+                     strcmp(memory.phase, "checkpoint") == 0;
         ck_assert((category_bytes(count, "kv_cache") > 0.0) == awake);
     }
-    ck_assert_uint_eq(count, 9); /* the ten steps of PPO but for the second transition */
+    ck_assert_uint_eq(count,
+                      11); /* the ten steps of PPO but for the second transition; load and save */
     ck_assert(rlhfsim_summary_get(rlhfsim_forecast_summary(forecast), "memory.peak_bytes", &peak));
     assert_relative(most, peak.p50, 1e-12);
     const char *name;

@@ -77,6 +77,7 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->time.step_s = next_figure(&value);
     for (size_t i = 0; i < ALGORITHM_PHASE_COUNT; i++)
         summary->time.phases_s[i] = next_figure(&value);
+    summary->time.offload_s = next_figure(&value);
     summary->steps.rollout = 517;
     summary->steps.optimizer = 8272;
     summary->throughput.tokens_per_s_per_gpu = next_figure(&value);
@@ -175,6 +176,7 @@ static const char *const contract[] = {
     "time.phases_s.checkpoint",
     "time.phases_s.validation",
     "time.phases_s.load",
+    "time.offload_s",
     "steps.rollout",
     "steps.optimizer",
     "throughput.tokens_per_s_per_gpu",

@@ -115,6 +115,59 @@ END_TEST
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
+/* Llama-3.2-3B (h 3072, q 3072, v 1024, f 8192), bytes a token and layer that stay without
+ * recomputation. Fused: 2 (4 h + 2 q + 2 v + 3 f) = 90,112. One by one each of both norms keeps its
+ * input in fp32 (2 more an element) and the result before its weight (2 more), and the feed-forward
+ * the output of its activation: 2 (8 h + 2 q + 2 v + 4 f) = 131,072. torchtune @bd2a0fc7c: "+
+ * Packed Dataset" 60.0 GiB, "+ Compile" 51.0 with 2 x 4,096 tokens: 42,100 a layer more. */
+START_TEST(kernels_one_by_one) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct llm_architecture small = llama31_8b;
+    struct training_block_activations block[2];
+    small.layers = 28;
+    small.hidden = 3072;
+    small.heads = 24;
+    small.tied_embeddings = true;
+    small.ffn = 8192;
+    struct training_plan plan = plain_plan(&cluster, &small);
+    struct llm_batch batch = whole_batch(2.0, 4096.0);
+    struct llm_layer_kind kind = {.count = 28};
+    for (int eager = 0; eager < 2; eager++) {
+        plan.memory.eager = eager == 1;
+        training_block_activations(&plan, &batch, &kind, &block[eager]);
+        assert_relative(block[eager].kept, 8192.0 * (eager == 1 ? 131072.0 : 90112.0), 1e-12);
+    }
+    assert_relative(28.0 * (block[1].kept - block[0].kept) / GIB, 60.0 - 51.0, 0.05);
+    small.norm = LLM_NORM_LAYER; /* keeps no copy: its kernel widens in registers */
+    training_block_activations(&plan, &batch, &kind, &block[1]);
+    assert_relative(block[1].kept - block[0].kept, 8192.0 * 2.0 * 8192.0, 1e-12);
+}
+END_TEST
+
+/* In fp32 there is nothing to widen: the result before the weight alone, an element more. Tensor
+ * parallelism divides the copies of norms only with sequence parallelism. */
+START_TEST(copies_of_norms) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct training_plan plan = plain_plan(&cluster, &llama31_8b);
+    struct llm_batch batch = whole_batch(1.0, 1000.0);
+    struct llm_layer_kind kind = {.count = 32};
+    struct training_block_activations fused, eager;
+    double gate = 14336.0, streams = 2.0 * 4096.0;
+    for (int i = 0; i < 3; i++) {
+        plan.precision = i == 0 ? HARDWARE_FP32 : HARDWARE_BF16;
+        plan.tp = i == 0 ? 1 : 8;
+        plan.sequence_parallel = i == 2;
+        plan.memory.eager = false;
+        training_block_activations(&plan, &batch, &kind, &fused);
+        plan.memory.eager = true;
+        training_block_activations(&plan, &batch, &kind, &eager);
+        const double more[] = {4.0 * (streams + gate), 4.0 * streams + 2.0 * gate / 8.0,
+                               (4.0 * streams + 2.0 * gate) / 8.0};
+        assert_relative(eager.kept - fused.kept, 1000.0 * more[i], 1e-9);
+    }
+}
+END_TEST
+
 /* Offloaded, all kept activations but those of one block are on the host. */
 START_TEST(activations_on_the_host) {
     struct hardware_cluster cluster = round_cluster(1);
@@ -238,6 +291,8 @@ static Suite *suite(void) {
     tcase_add_test(tests, first_and_last_stage);
     tcase_add_test(tests, gradients_stay_whole_until_reduced);
     tcase_add_test(tests, updates_in_backward);
+    tcase_add_test(tests, kernels_one_by_one);
+    tcase_add_test(tests, copies_of_norms);
     tcase_add_test(tests, activations_on_the_host);
     tcase_add_test(tests, logits_by_loss);
     tcase_add_test(tests, figure_1_of_korthikanti);

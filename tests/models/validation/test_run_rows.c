@@ -79,6 +79,26 @@ START_TEST(a_row_is_a_scenario) {
 }
 END_TEST
 
+/* For memory alone a step fills one micro-batch of every rank: a budget of 16,384 tokens takes 11
+ * of the longest sequences of 1,536; where a mini-batch has 4 a rank, 4. */
+START_TEST(a_step_fills_a_budget) {
+    static const char *const minibatches[] = {"", "32"};
+    static const char *const samples[] = {"algorithm.minibatch_samples=88",
+                                          "algorithm.minibatch_samples=32"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(
+            text, sizeof text,
+            "grpo,verl,grpo,Qwen2.5-7B,,rule,yes,H100-SXM5-80GB,8,8,colocated,fsdp,1,1,,,3,bf16,"
+            "full,none,0,yes,2,,,,1024,,512,%s,,16384,1,",
+            minibatches[i]);
+        read_row(text, true);
+        ck_assert_str_eq(settings.reason, "");
+        ck_assert(has(samples[i]));
+    }
+}
+END_TEST
+
 /* The file made of the settings, loaded as a user's, is the same scenario. */
 START_TEST(the_file_is_the_same_scenario) {
     char path[] = "/tmp/rlhfsim-row-XXXXXX";
@@ -174,6 +194,7 @@ static Suite *suite(void) {
     TCase *rows = tcase_create("rows");
     tcase_add_checked_fixture(rows, setup, teardown);
     tcase_add_test(rows, a_row_is_a_scenario);
+    tcase_add_test(rows, a_step_fills_a_budget);
     tcase_add_test(rows, the_file_is_the_same_scenario);
     tcase_add_test(rows, an_engine_over_nodes);
     tcase_add_test(rows, what_is_lacking);
