@@ -20,6 +20,13 @@ struct reading {
     struct training_columns columns;
 };
 
+/* Neither a time nor a rate is written, not even one that is none: then it is no matter what else
+ * the row lacks. */
+static bool measures_nothing(const struct training_cells *cells) {
+    return isnan(cells->number[TRAINING_STEP_S]) && isnan(cells->number[TRAINING_TOKENS_PER_S]) &&
+           cells->broken == NULL;
+}
+
 static enum rlhfsim_status add_row(struct reading *reading, const struct csv_row *cells) {
     struct rlhfsim_validation *validation = reading->run->validation;
     struct training_cells stated;
@@ -42,7 +49,7 @@ static enum rlhfsim_status add_row(struct reading *reading, const struct csv_row
             return RLHFSIM_NO_MEMORY;
         added.provenance = training_forecast_provenance(reading->run->catalog, &row);
     } else {
-        const char *reason = isnan(row.measured_s) ? "no measured value" : row.reason;
+        const char *reason = measures_nothing(&stated) ? "no measured value" : row.reason;
         added.skipped = base_arena_text(&validation->arena, reason, strlen(reason));
         if (added.skipped == NULL)
             return RLHFSIM_NO_MEMORY;
