@@ -150,6 +150,7 @@ END_TEST
 static Suite *training_suite(void) {
     Suite *suite = suite_create("validation.training");
     TCase *tests = tcase_create("steps");
+    tcase_set_timeout(tests, 60.0); /* 664 steps, on a busy machine */
     tcase_add_test(tests, anchors_hold);
     tcase_add_test(tests, the_shared_table);
     suite_add_tcase(suite, tests);
