@@ -190,6 +190,23 @@ START_TEST(stages_reduce_their_own_part) {
 }
 END_TEST
 
+/* Frozen weights of 0.52 bytes are made into 2 bytes for each of 3 micro-batches in the forward,
+ * when that is made again and in the backward: 9 x 32 layers x 202,375,168 weights (query and
+ * output 4096^2 each, keys and values 2 x 4096^2, 3 x 4096 x 11008) x 2.52 bytes at 1e12 bytes/s.
+ */
+START_TEST(packed_weights_cost_a_step_their_bytes) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    plan.lora_rank = 16;
+    plan.recompute = TRAINING_RECOMPUTE_FULL;
+    struct training_step plain = step_of(&plan, whole_batch(1.0, 512.0), 3);
+    plan.base_bytes = 0.52;
+    struct training_step packed = step_of(&plan, whole_batch(1.0, 512.0), 3);
+    assert_relative(packed.total_s - plain.total_s, 9.0 * 32.0 * 202375168.0 * 2.52 / 1e12, 1e-6);
+    ck_assert_double_eq(packed.flops, plain.flops);
+}
+END_TEST
+
 START_TEST(infinite_links_make_sharding_free) {
     struct hardware_cluster cluster = only_compute(8);
     struct training_plan plan = plain_plan(&cluster, &llama31_8b);
@@ -461,6 +478,7 @@ static Suite *suite(void) {
     tcase_add_test(stage, sums_that_every_rank_gets);
     tcase_add_test(stage, stages_reduce_their_own_part);
     tcase_add_test(stage, pipelines_keep_gathered_weights);
+    tcase_add_test(stage, packed_weights_cost_a_step_their_bytes);
     tcase_add_test(stage, infinite_links_make_sharding_free);
     tcase_add_test(stage, prefetch_hides_gathers);
     tcase_add_test(stage, hybrid_sharding_stays_in_the_node);
