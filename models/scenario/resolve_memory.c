@@ -43,4 +43,8 @@ void scenario_check_memory(struct scenario_draft *draft) {
         scenario_blame_key(draft, KEY_TRAINING_BASE_WEIGHTS,
                            "training.base_weights is nf4, which no model uses: none has a "
                            "lora_rank; leave it out");
+    if (scenario->training.lora_merged && !adapters)
+        scenario_blame_key(draft, KEY_TRAINING_LORA_MERGED,
+                           "training.lora_merged is true, but no model has a lora_rank; leave it "
+                           "out");
 }
