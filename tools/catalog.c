@@ -31,9 +31,9 @@ static const char documentation[] =
     "Lists what the simulator knows, or shows one row with its units, sources and notes. KIND is "
     "gpus, nodes, models, prices, algorithms, weight-sync, frameworks, engines, lengths, keys (of "
     "a "
-    "scenario, with their values, defaults and meaning), fabrics, weight-sync-rows, topologies or "
-    "stores; "
-    "without it the kinds are listed. A NAME is found without regard to case, spaces, - and _."
+    "scenario, with their values, defaults and meaning), fabrics, weight-sync-rows, topologies, "
+    "stores, kernels (laws of their times) or training (what software adds to it); without it the "
+    "kinds are listed. A NAME is found without regard to case, spaces, - and _."
     "\v"
     "Examples:\n"
     "  rlhfsim catalog\n"
@@ -105,8 +105,8 @@ static int refuse_kind(const struct request *request, const struct rlhfsim_catal
     return diagnose_usage(
         program,
         "unknown kind '%s', expected gpus, nodes, models, prices, algorithms, "
-        "weight-sync, frameworks, engines, lengths, keys, fabrics, weight-sync-rows, topologies "
-        "or stores",
+        "weight-sync, frameworks, engines, lengths, keys, fabrics, weight-sync-rows, topologies, "
+        "stores, kernels or training",
         request->kind);
 }
 

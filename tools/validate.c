@@ -139,6 +139,25 @@ static void note_row(struct page *page, const struct rlhfsim_validation_errors *
              share(errors->p90_abs_error).chars, share(errors->bias).chars, tau.chars);
 }
 
+/* Nothing where no curve is. */
+static void note_curves(struct page *page, const char *label, const char *what,
+                        const struct rlhfsim_validation_curves *curves) {
+    if (curves->curves == 0)
+        return;
+    page_paragraph(
+        page, label, "%zu %s %s, %zu pairs of sizes: tau %s by tokens a second, %s by step time",
+        curves->curves, what, curves->curves == 1 ? "curve" : "curves", curves->pairs,
+        text_number(curves->kendall_tau).chars, text_number(curves->time_kendall_tau).chars);
+}
+
+static void note_scaling(struct page *page, const struct rlhfsim_validation *validation) {
+    struct rlhfsim_validation_curves strong, weak;
+    if (!rlhfsim_validation_scaling(validation, &strong, &weak))
+        return;
+    note_curves(page, "Scaling", "strong", &strong);
+    note_curves(page, strong.curves == 0 ? "Scaling" : "", "weak", &weak);
+}
+
 static void note(const struct rlhfsim_validation *validation, const char *kind, const char *out) {
     struct page page;
     struct rlhfsim_validation_errors errors;
@@ -155,6 +174,7 @@ static void note(const struct rlhfsim_validation *validation, const char *kind, 
         note_row(&page, &errors);
     if (rlhfsim_validation_overall(validation, &errors))
         note_row(&page, &errors);
+    note_scaling(&page, validation);
     for (size_t i = 0; rlhfsim_validation_skipped(validation, i, &reason, &count); i++)
         page_paragraph(&page, i == 0 ? "Left out" : "", "%zu: %s", count, reason);
     page_paragraph(&page, "Cases", "%s/validation.csv", out);

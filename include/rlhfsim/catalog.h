@@ -4,10 +4,9 @@
 
 /*
  * What the simulator knows: GPUs, nodes, models, prices, frameworks, fabrics, weight syncs and
- * published lengths of prompts and responses from CSV files, each row with its source, and what is
- * built in: algorithms, topologies, keys of a scenario. Every kind is a table of named rows and
- * columns
- * with units.
+ * published lengths of prompts and responses, laws of kernels and what software adds to training
+ * from CSV files, each row with its source, and what is built in: algorithms, topologies, keys of
+ * a scenario. Every kind is a table of named rows and columns with units.
  */
 
 #include <rlhfsim/diagnostics.h>
@@ -30,11 +29,14 @@ enum rlhfsim_catalog_kind {
     RLHFSIM_CATALOG_WEIGHT_SYNCS,
     RLHFSIM_CATALOG_TOPOLOGIES,
     RLHFSIM_CATALOG_STORES,
+    RLHFSIM_CATALOG_KERNELS,  /* laws of kernel times, "GPU/KERNEL" */
+    RLHFSIM_CATALOG_TRAINING, /* what software takes in training, "COEFFICIENT/SCOPE" */
     RLHFSIM_CATALOG_KINDS
 };
 
 /* "gpus", "nodes", "models", "prices", "algorithms", "weight-sync", "frameworks", "engines",
- * "lengths", "keys", "fabrics", "weight-sync-rows", "topologies", "stores". */
+ * "lengths", "keys", "fabrics", "weight-sync-rows", "topologies", "stores",
+ * "kernels", "training". */
 RLHFSIM_API const char *rlhfsim_catalog_kind_name(enum rlhfsim_catalog_kind kind);
 
 struct rlhfsim_catalog_column {

@@ -65,12 +65,25 @@ RLHFSIM_API bool rlhfsim_validation_source(const struct rlhfsim_validation *vali
 RLHFSIM_API bool rlhfsim_validation_metric(const struct rlhfsim_validation *validation,
                                            size_t index, struct rlhfsim_validation_errors *errors);
 
+/* Scaling curves among compared cases: one source, model, layout and format on unlike numbers of
+ * GPUs, with the same work (strong) or as much for each GPU (weak). */
+struct rlhfsim_validation_curves {
+    size_t curves, pairs;    /* pairs: two points of a curve with unlike numbers of GPUs */
+    double kendall_tau;      /* of the pairs, by work a second; NAN without pairs */
+    double time_kendall_tau; /* by time; of weak curves the times are nearly equal */
+};
+
+/* Of training steps; no curves in other kinds. False without memory. */
+RLHFSIM_API bool rlhfsim_validation_scaling(const struct rlhfsim_validation *validation,
+                                            struct rlhfsim_validation_curves *strong,
+                                            struct rlhfsim_validation_curves *weak);
+
 /* Why rows were skipped, and how many for each reason; false past the last one. */
 RLHFSIM_API bool rlhfsim_validation_skipped(const struct rlhfsim_validation *validation,
                                             size_t index, const char **reason, size_t *count);
 
-/* {"overall": E, "sources": {name: E}, "metrics": {name: E}} with a line end; release with free().
- * NULL without memory. */
+/* {"overall": E, "sources": {name: E}, "metrics": {name: E}} with a line end, and where there are
+ * scaling curves "scaling": {"strong": S, "weak": S}; release with free(). NULL without memory. */
 RLHFSIM_API char *rlhfsim_validation_json(const struct rlhfsim_validation *validation);
 
 /* Writes validation.csv into the directory, which is made if it is missing; whole or not at all. */

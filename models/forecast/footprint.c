@@ -308,9 +308,23 @@ static void find_fullest(struct forecast_plan *plan, size_t index) {
     } while (forecast_next_place(plan, &place));
 }
 
+#define NEARLY_FULL 0.95
+
+/* An update on a GPU that is nearly full is slower by what the scenario says. */
+static void crowd_update(struct forecast_plan *plan, size_t index) {
+    const struct rlhfsim_scenario *scenario = plan->scenario;
+    double capacity = scenario->cluster.gpu.memory_bytes;
+    bool full = table_sum(plan->memory[index].gpu) > NEARLY_FULL * capacity;
+    if (plan->steps[index].work == ALGORITHM_WORK_UPDATE)
+        plan->passes[plan->steps[index].role].crowded =
+            full ? scenario->training.full_memory_slowdown : 0.0;
+}
+
 void forecast_plan_memory(struct forecast_plan *plan) {
     for (size_t i = 0; i < forecast_memory_instants(plan); i++)
         find_fullest(plan, forecast_memory_instant(plan, i));
+    for (size_t i = 0; i < plan->step_count; i++)
+        crowd_update(plan, i);
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */

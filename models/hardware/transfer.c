@@ -32,6 +32,15 @@ static bool is_share(enum hardware_coefficient coefficient) {
            coefficient == HARDWARE_QUANTISE_EFFICIENCY;
 }
 
+/* Of decode attention; `slower` takes a share of the memory rate from one GPU to the other. */
+static double decode_ratio(enum hardware_coefficient coefficient, double size, double slower) {
+    if (coefficient == HARDWARE_UNIT || coefficient == HARDWARE_RAMP)
+        return 1.0 / size;
+    if (coefficient == HARDWARE_WARM)
+        return slower * size * size;
+    return coefficient == HARDWARE_CACHE ? size : 1.0;
+}
+
 /* What a coefficient is multiplied by. */
 static double ratio_for(const struct hardware_gpu *donor, const struct hardware_gpu *gpu,
                         enum hardware_kernel kernel, enum hardware_coefficient coefficient) {
@@ -39,12 +48,14 @@ static double ratio_for(const struct hardware_gpu *donor, const struct hardware_
     if (coefficient == HARDWARE_EFFICIENCY)
         return attention ? ratio_of(gpu->attention_efficiency, donor->attention_efficiency)
                          : ratio_of(gpu->matmul_efficiency, donor->matmul_efficiency);
-    if (coefficient == HARDWARE_MEMORY_EFFICIENCY || coefficient == HARDWARE_QUANTISE_EFFICIENCY)
+    if (coefficient == HARDWARE_MEMORY_EFFICIENCY)
         return ratio_of(gpu->memory_efficiency, donor->memory_efficiency);
     double size = sqrt(ratio_of(dense_rate(gpu), dense_rate(donor)));
-    if (kernel == HARDWARE_KERNEL_DECODE && coefficient == HARDWARE_UNIT)
-        return 1.0 / size;
-    return kernel == HARDWARE_KERNEL_DECODE && coefficient == HARDWARE_CACHE ? size : 1.0;
+    double slower =
+        ratio_of(donor->memory_bandwidth_bytes_per_s, gpu->memory_bandwidth_bytes_per_s);
+    if (coefficient == HARDWARE_QUANTISE_EFFICIENCY)
+        return slower * size;
+    return kernel == HARDWARE_KERNEL_DECODE ? decode_ratio(coefficient, size, slower) : 1.0;
 }
 
 void hardware_transfer_law(const struct hardware_gpu *donor, enum hardware_kernel kernel,

@@ -5,10 +5,15 @@
 /*
  * Laws for a GPU of which no kernel was measured: those of the GPU nearest in rates, whose shares
  * are multiplied by how the sustained shares of the two differ. Latencies (launch, serial path) and
- * fills are kept: they hang on clocks and tile sizes, which differ less than peaks. Of decode
- * attention, what all processors share (units) is divided by the square root of the ratio of the
- * dense rates, and the L2 grows by it: assumed, between the same chip and a rate's worth more of
- * it.
+ * fills are kept: they hang on clocks and tile sizes, which differ less than peaks.
+ *
+ * The square root of the ratio of the dense rates is taken for how many more processors there are:
+ * assumed, between the same chip and a rate's worth more of it. Of decode attention, what they
+ * share (units, the ramp) is divided by it and the L2 grows by it; the L2's rate goes with the
+ * dense rate, since a cache is built to feed the products, and not with the memory's, of which
+ * `warm` is a share: 5.4 TB/s came out for H100 and 5.5 for H200 (kernels.csv), whose chip is the
+ * same. A cast before a product is held up by its processors, not by memory, either: 1.0 and 0.9
+ * TB/s.
  */
 
 #include "models/hardware/cluster.h"

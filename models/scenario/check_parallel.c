@@ -176,9 +176,15 @@ static bool check_shard_ranks(struct scenario_draft *draft, int gpus) {
     const struct rlhfsim_scenario *scenario = draft->scenario;
     int ranks = gpus / scenario->training.tp / scenario->training.pp;
     int shards = scenario->training.shard_ranks;
-    if (shards == 0 || (divides(shards, ranks) && scenario->training.ep == 1))
+    bool shared = scenario->training.zero_stage > 0;
+    if (shards == 0 || (divides(shards, ranks) && scenario->training.ep == 1 && shared))
         return true;
-    if (scenario->training.ep > 1)
+    if (!shared)
+        scenario_blame(draft, KEY_TRAINING_SHARD_RANKS,
+                       "training.shard_ranks is %d, but with training.zero_stage 0 every rank has "
+                       "a copy of its own; leave it out",
+                       shards);
+    else if (scenario->training.ep > 1)
         scenario_blame(draft, KEY_TRAINING_SHARD_RANKS,
                        "training.shard_ranks and training.ep exclude each other");
     else

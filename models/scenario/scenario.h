@@ -142,6 +142,7 @@ struct rlhfsim_scenario {
         bool reshard_after_forward, prefetch;
         enum training_reduction reduction;
         bool overlap_gradients, overlap_weights;
+        double full_memory_slowdown; /* share */
         enum hardware_precision precision;
         int64_t microbatch_samples; /* samples (offline: pairs) a data-parallel rank and pass; 0
                                        with a token budget */

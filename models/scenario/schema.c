@@ -364,6 +364,13 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                         "after it",
                                         BOOLEAN, .fallback = "true",
                                         FIELD(training.overlap_gradients)},
+    [KEY_TRAINING_FULL_MEMORY_SLOWDOWN] =
+        {"training.full_memory_slowdown",
+         "by what share an update takes longer whose fullest GPU is within 5 % of its memory, "
+         "where "
+         "the allocator frees and asks again: most published steps so full are no slower, some 12 "
+         "to 20 %",
+         NUMBER(0, 10), .fallback = "0", FIELD(training.full_memory_slowdown)},
     [KEY_TRAINING_OVERLAP_WEIGHTS] = {"training.overlap_weights",
                                       "zero_stage 1 and 2: new weights are gathered behind the "
                                       "next forward, not after the update",

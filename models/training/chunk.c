@@ -8,14 +8,15 @@ int training_chunks(const struct training_plan *plan) {
     return plan->pp * plan->vpp;
 }
 
-/* Layers of the chunks before this one. */
+/* Layers of the chunks before this one. What does not divide is dealt out with the embedding and
+ * the loss as a layer each, so that the ends of the pipeline are the ones with less. */
 static int64_t layers_before(const struct training_plan *plan, int chunk) {
     int64_t layers = plan->architecture->layers, chunks = training_chunks(plan);
-    bool slots = layers % chunks != 0 && (layers + 2) % chunks == 0;
-    if (!slots)
-        return layers * chunk / chunks;
-    int64_t before = (layers + 2) / chunks * chunk - 1; /* less the embedding */
-    return chunk == 0 ? 0 : chunk == chunks ? layers : before;
+    if (layers % chunks == 0)
+        return layers / chunks * chunk;
+    if (chunk == 0 || chunk == chunks)
+        return chunk == 0 ? 0 : layers;
+    return (layers + 2) * chunk / chunks - 1; /* less the embedding */
 }
 
 int64_t training_chunk_layers(const struct training_plan *plan, int chunk) {

@@ -136,6 +136,7 @@ static bool word_fits(const char *word, size_t length, const struct training_sco
            is_word(training_attention_name(against->attention), word, length) ||
            is_word(training_fusion_name(against->fusion), word, length) ||
            is_word(hardware_precision_name(against->precision), word, length) ||
+           (against->precision == HARDWARE_FP16 && is_word("bf16", word, length)) ||
            is_word(against->experts ? "experts" : "dense", word, length) ||
            has_tag(against->tags, word, length);
 }

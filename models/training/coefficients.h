@@ -8,8 +8,9 @@
  * fits the plan; without any it keeps its neutral value. A scope is "all" or words joined by "@",
  * each of which must fit: a generation of GPUs ("Ampere", "Hopper", "Blackwell"), a GPU ("H100":
  * the name up to the first "-"), a family of software ("megatron"), an attention kernel
- * ("flash_2"), a format ("bf16", "fp8"), a fusion ("compiled", "eager"), "experts" or "dense", or a
- * way of working ("rowwise", "async_tp").
+ * ("flash_2"), a format ("bf16", which fp16 fits as well, since the same units multiply both;
+ * "fp8"), a fusion ("compiled", "eager"), "experts" or "dense", or a way of working ("rowwise",
+ * "async_tp").
  *
  * Global to a generation, a family or a kernel: no row can name a model or a run.
  */

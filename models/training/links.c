@@ -225,8 +225,14 @@ static double gather_part_s(const struct training_plan *plan, struct copies copi
                                 group(plan, copies.sharing, copies.stride), bytes);
 }
 
+/* Whether every rank gets the sums of all gradients. */
+static bool all_reduces(const struct training_plan *plan) {
+    return plan->zero_stage == 0 ||
+           (plan->zero_stage == TRAINING_SHARDED_OPTIMIZER && plan->reduces_whole);
+}
+
 static double reduce_part_s(const struct training_plan *plan, struct copies copies, double bytes) {
-    if (plan->zero_stage == 0)
+    if (all_reduces(plan))
         return network_collective_s(plan->cluster, NETWORK_ALL_REDUCE,
                                     group(plan, copies.ranks, copies.stride), bytes);
     double scatter_s = network_collective_s(plan->cluster, NETWORK_REDUCE_SCATTER,
@@ -241,7 +247,7 @@ static double reduce_part_s(const struct training_plan *plan, struct copies copi
 
 static double reduce_part_bytes(const struct training_plan *plan, struct copies copies,
                                 double bytes) {
-    if (plan->zero_stage == 0)
+    if (all_reduces(plan))
         return 2.0 * ring_share(copies.ranks) * bytes;
     double across = 2.0 * ring_share(copies.ranks / copies.sharing) / (double)copies.sharing;
     return (ring_share(copies.sharing) + across) * bytes;
@@ -256,7 +262,7 @@ static double gather_part_zone_bytes(const struct training_plan *plan, struct co
 static double reduce_part_zone_bytes(const struct training_plan *plan, struct copies copies,
                                      double bytes) {
     const struct hardware_cluster *cluster = plan->cluster;
-    if (plan->zero_stage == 0)
+    if (all_reduces(plan))
         return network_zone_bytes(cluster, NETWORK_ALL_REDUCE, copies.ranks, copies.stride, bytes);
     double scatter =
         network_zone_bytes(cluster, NETWORK_REDUCE_SCATTER, copies.sharing, copies.stride, bytes);

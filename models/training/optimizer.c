@@ -20,12 +20,14 @@
 #define HOST_ADAM_S_PER_PARAMETER 2.0e-9
 
 /* HBM bytes of one updated parameter: the gradient is read for the norm that clips it and again by
- * Adam, which reads and writes both moments and the master weight, and writes the weight. bf16:
- * 2 + 2 + 12 + 12 + 2 = 30; fp32, whose weight is its own master: 4 + 4 + 12 + 12 = 32. */
-static double adam_bytes(const struct training_plan *plan) {
-    double element = training_element_bytes(plan), master = training_master_bytes(plan);
-    double weight = master > 0.0 ? element : 0.0;
-    return 2.0 * element + 24.0 + weight;
+ * the optimizer, which reads and writes its moments and the master weight, and writes the weight
+ * (without a master reads it as well). Adam in bf16: 2 + 2 + 16 + 8 + 2 = 30; in fp32, whose weight
+ * is its own master: 4 + 4 + 16 + 8 = 32; with moments of 8 bits 18, SGD 14. */
+static double updated_bytes(const struct training_plan *plan) {
+    double element = training_element_bytes(plan);
+    double master = training_master_bytes(plan) > 0.0 ? plan->memory.master_bytes : 0.0;
+    double weight = master > 0.0 ? element : 2.0 * element;
+    return 2.0 * element + 2.0 * plan->memory.moment_bytes + 2.0 * master + weight;
 }
 
 static double transfer_s(const struct training_plan *plan, double bytes) {
@@ -53,7 +55,8 @@ void training_stage_optimizer(const struct training_plan *plan, int stage,
         cost->exposed_communication_s =
             2.0 * transfer_s(plan, updated * training_element_bytes(plan));
     } else {
-        cost->compute_s += hardware_memory_s(&plan->cluster->gpu, adam_bytes(plan) * updated, 2.0);
+        cost->compute_s +=
+            hardware_memory_s(&plan->cluster->gpu, updated_bytes(plan) * updated, 2.0);
     }
     if (training_renews(plan)) {
         cost->bytes = cost->data_bytes = training_renew_bytes(plan, stage);

@@ -352,8 +352,11 @@ double training_jitter(const struct training_plan *plan) {
     return 1.0 + plan->software.jitter_per_doubling * fmax(0.0, doublings);
 }
 
-void training_cost_scale(const struct training_plan *plan, struct training_cost *cost) {
-    double factor = training_jitter(plan);
+double training_update_factor(const struct training_plan *plan) {
+    return training_jitter(plan) * (1.0 + plan->crowded);
+}
+
+static void scale(double factor, struct training_cost *cost) {
     cost->total_s *= factor;
     cost->compute_s *= factor;
     cost->exposed_communication_s *= factor;
@@ -364,11 +367,15 @@ void training_cost_scale(const struct training_plan *plan, struct training_cost 
     cost->exposed.offload_s *= factor;
 }
 
-static void finish(const struct training_plan *plan, double host_s, struct training_cost *cost) {
+void training_cost_scale(const struct training_plan *plan, struct training_cost *cost) {
+    scale(training_jitter(plan), cost);
+}
+
+static void finish(double host_s, double factor, struct training_cost *cost) {
     cost->compute_s += host_s;
     cost->total_s += host_s;
     cost->exposed_communication_s = at_least_0(cost->total_s - cost->compute_s);
-    training_cost_scale(plan, cost);
+    scale(factor, cost);
 }
 
 /* How often each segment is in the whole model. */
@@ -388,7 +395,7 @@ void training_frame_forward(const struct training_frame *frame, const struct llm
     training_pass_in(frame, batch, false, &pass);
     training_pass_forward(&pass, blocks, cost);
     cost->flops = cost->hardware_flops = training_forward_flops(plan, batch);
-    finish(plan, plan->software.microbatch_host_s, cost);
+    finish(plan->software.microbatch_host_s, training_jitter(plan), cost);
 }
 
 void training_forward(const struct training_plan *plan, const struct llm_batch *batch,
@@ -412,7 +419,7 @@ void training_frame_update(const struct training_frame *frame, const struct llm_
     training_pass_backward(&pass, blocks, reduce, cost);
     cost->flops = training_forward_flops(plan, batch) + training_backward_flops(plan, batch);
     cost->hardware_flops = cost->flops + training_recompute_flops(plan, batch);
-    finish(plan, 2.0 * plan->software.microbatch_host_s, cost);
+    finish(2.0 * plan->software.microbatch_host_s, training_update_factor(plan), cost);
 }
 
 void training_forward_backward(const struct training_plan *plan, const struct llm_batch *batch,

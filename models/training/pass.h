@@ -75,8 +75,10 @@ void training_frame_update(const struct training_frame *frame, const struct llm_
 bool training_reduces(const struct training_plan *plan, bool last_microbatch);
 
 /* A step is longer by the software's share for every doubling of the GPUs beyond 8: multiplies all
- * seconds of a cost. And that factor, at least 1. */
+ * seconds of a cost. And that factor, at least 1; the passes of an update have the plan's crowded
+ * memory in it as well. */
 double training_jitter(const struct training_plan *plan);
+double training_update_factor(const struct training_plan *plan);
 void training_cost_scale(const struct training_plan *plan, struct training_cost *cost);
 
 /* ---- block by block -------------------------------------------------------------------------- */

@@ -308,8 +308,7 @@ static void sum_flops(const struct training_plan *plan, const struct training_wo
     }
 }
 
-static void scale(const struct training_plan *plan, struct training_step *step) {
-    double factor = training_jitter(plan);
+static void scale(double factor, struct training_step *step) {
     step->total_s *= factor;
     step->compute_s *= factor;
     step->host_s *= factor;
@@ -344,7 +343,7 @@ static enum sim_status play_all(const struct training_plan *plan, const struct t
         sum_seconds(&table, work->count, step);
         sum_bytes(&table, step);
         sum_flops(plan, work, backward, step);
-        scale(plan, step);
+        scale(backward ? training_update_factor(plan) : training_jitter(plan), step);
     }
     table_free(&table);
     return status;

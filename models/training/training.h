@@ -162,6 +162,10 @@ struct training_plan {
     double gradient_bytes;  /* of a gradient's element while it is reduced (4: added up in fp32); 0:
                                as wide as weights */
     bool overlap_reduction; /* gradients are reduced behind the backward, not after it */
+    bool reduces_whole;     /* ZeRO-1: gradients are all-reduced, though a rank updates its part
+                               alone (pipelines of DeepSpeed) */
+    double crowded;         /* by what share passes of an update take longer, where its memory is
+                               nearly full and the allocator has to free and ask again */
     bool overlap_update;    /* ZeRO-1 and 2: new weights are gathered behind the next forward */
 
     enum hardware_precision precision;

@@ -60,6 +60,8 @@ bool validation_add(struct rlhfsim_validation *validation, const struct validati
     *kept = *added;
     if (kept->skipped == NULL && kept->measured == 0.0 && !kept->metric->is_flag)
         kept->skipped = "the measured value is 0";
+    if (kept->skipped == NULL && !isfinite(validation_error(kept)))
+        kept->skipped = "forecast and measured value are too far apart";
     return count_name(validation, VALIDATION_SOURCES,
                       counts_in_overall(kept) ? kept->source : NULL) &&
            count_name(validation, VALIDATION_METRICS,

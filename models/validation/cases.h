@@ -8,6 +8,7 @@
  */
 
 #include "models/base/arena.h"
+#include "models/validation/scaling.h"
 
 #include <rlhfsim/validation.h>
 
@@ -21,9 +22,10 @@ struct validation_case {
     const char *source, *name;
     const struct validation_metric *metric; /* NULL: the input row has no measured value */
     double measured;
-    double forecast;        /* where it is compared */
-    const char *provenance; /* of the forecast: "measured", ... */
-    const char *skipped;    /* the reason; NULL where it is compared */
+    double forecast;               /* where it is compared */
+    const char *provenance;        /* of the forecast: "measured", ... */
+    const char *skipped;           /* the reason; NULL where it is compared */
+    struct validation_scale scale; /* where it is on a scaling curve */
     double weight; /* in `overall` and `sources`; 0 counts as 1. Metrics count every case as one */
 };
 

@@ -113,7 +113,18 @@ static const char *text_of(const struct reading *reading, int column) {
     return validation_cell(reading->cells, reading->table->column[column]);
 }
 
-/* A number above 0; an empty cell is a reason, anything else an error. */
+/* Shorter times are slips, and quotients with them no numbers. */
+#define LEAST_TIME 1e-9
+#define LARGEST_NUMBER 1e12
+
+/* Whether a number can be what its column is called: dimensions are whole. */
+static bool is_possible(double number, int column) {
+    if (column == TIME)
+        return number >= LEAST_TIME && number < LARGEST_NUMBER;
+    return number >= 1.0 && number < LARGEST_NUMBER && floor(number) == number;
+}
+
+/* A time above 0 or a whole number; an empty cell is a reason, anything else an error. */
 static double number_of(struct reading *reading, int column) {
     const char *text = text_of(reading, column);
     char quoted[BASE_QUOTE_SIZE];
@@ -122,13 +133,13 @@ static double number_of(struct reading *reading, int column) {
         reading->reason = "a dimension is missing";
         return 1.0;
     }
-    if (base_number_read(text, &number) == BASE_NUMBER_OK && number > 0.0 && number < 1e12)
+    if (base_number_read(text, &number) == BASE_NUMBER_OK && is_possible(number, column))
         return number;
     reading->good = false;
-    (void)tree_error(reading->diagnostics,
-                     reading->cells->cells[reading->table->column[column]].place,
-                     "%s is %s, expected a number above 0",
-                     layouts[reading->table->kind].columns[column], base_quote(text, quoted));
+    (void)tree_error(
+        reading->diagnostics, reading->cells->cells[reading->table->column[column]].place,
+        "%s is %s, expected a %s above 0", layouts[reading->table->kind].columns[column],
+        base_quote(text, quoted), column == TIME ? "number" : "whole number");
     return 1.0;
 }
 

@@ -61,6 +61,30 @@ static bool put_set(FILE *stream, const struct rlhfsim_validation *validation, c
     return errors.name == NULL; /* else it stopped before the last one */
 }
 
+static void put_curves(FILE *stream, const char *name,
+                       const struct rlhfsim_validation_curves *curves) {
+    fprintf(stream, "\"%s\": {\"curves\": %zu, \"pairs\": %zu", name, curves->curves,
+            curves->pairs);
+    put_number(stream, "kendall_tau", curves->kendall_tau);
+    put_number(stream, "time_kendall_tau", curves->time_kendall_tau);
+    fputc('}', stream);
+}
+
+/* False without memory. */
+static bool put_scaling(FILE *stream, const struct rlhfsim_validation *validation) {
+    struct rlhfsim_validation_curves strong, weak;
+    if (!rlhfsim_validation_scaling(validation, &strong, &weak))
+        return false;
+    if (strong.curves + weak.curves == 0)
+        return true;
+    fputs(",\n  \"scaling\": {", stream);
+    put_curves(stream, "strong", &strong);
+    fputs(", ", stream);
+    put_curves(stream, "weak", &weak);
+    fputc('}', stream);
+    return true;
+}
+
 static bool put_all(FILE *stream, const struct rlhfsim_validation *validation) {
     struct rlhfsim_validation_errors overall;
     if (!rlhfsim_validation_overall(validation, &overall))
@@ -68,7 +92,8 @@ static bool put_all(FILE *stream, const struct rlhfsim_validation *validation) {
     fputs("{\n  \"overall\": ", stream);
     put_errors(stream, &overall);
     bool good = put_set(stream, validation, "sources", rlhfsim_validation_source) &&
-                put_set(stream, validation, "metrics", rlhfsim_validation_metric);
+                put_set(stream, validation, "metrics", rlhfsim_validation_metric) &&
+                put_scaling(stream, validation);
     fputs("\n}\n", stream);
     return good;
 }

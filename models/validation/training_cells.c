@@ -66,11 +66,17 @@ enum rlhfsim_status training_columns_find(const struct csv_table *table, const c
     return text && number ? RLHFSIM_OK : RLHFSIM_INVALID;
 }
 
+/* Times, rates and sizes beyond these are slips, and their quotients would not be numbers. */
+#define LEAST_FIGURE 1e-9
+#define LARGEST_FIGURE 1e15
+
 /* Whether a cell's text is a number that can be what its column is called. */
 static bool read_number(const struct cell_column *column, const char *text, double *number) {
     if (base_number_read(text, number) != BASE_NUMBER_OK || !(*number > 0.0))
         return false;
-    return !column->whole || (*number <= LARGEST_COUNT && floor(*number) == *number);
+    if (column->whole)
+        return *number <= LARGEST_COUNT && floor(*number) == *number;
+    return *number >= LEAST_FIGURE && *number <= LARGEST_FIGURE;
 }
 
 void training_cells_read(const struct training_columns *columns, const struct csv_row *row,

@@ -157,6 +157,15 @@ static bool read_recompute(const struct training_cells *cells,
 
 /* ---- remarks --------------------------------------------------------------------------------- */
 
+/* Its engine adds gradients up in fp32 beside bf16 weights, and all-reduces the sums after the last
+ * backward, ZeRO-1 or not (PipelineEngine._exec_reduce_grads, _bf16_reduce_grads). */
+static void read_pipeline_of_deepspeed(struct training_plan *plan) {
+    plan->reduces_whole = true;
+    plan->overlap_reduction = plan->pp == 1;
+    if (plan->precision == HARDWARE_BF16)
+        plan->gradient_bytes = 4.0;
+}
+
 static void read_remarks(const struct training_cells *cells, const struct catalog_trainer *trainer,
                          struct training_row *row) {
     const char *notes = cells->text[TRAINING_NOTE_TEXT], *model = cells->text[TRAINING_MODEL];
@@ -168,6 +177,8 @@ static void read_remarks(const struct training_cells *cells, const struct catalo
     if (has_word(notes, "mp_mode=default") ||
         (trainer != NULL && strcmp(trainer->family, "torchtitan") == 0))
         plan->gradient_bytes = 4.0;
+    if (trainer != NULL && strcmp(trainer->family, "megatron-deepspeed") == 0)
+        read_pipeline_of_deepspeed(plan);
     plan->sequence_parallel = trainer == NULL || trainer->sequence_parallel;
     if (has_word(cells->text[TRAINING_RECOMPUTATION], "sequence parallel") ||
         has_word(cells->text[TRAINING_RECOMPUTATION], "seqsel"))

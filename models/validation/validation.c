@@ -23,6 +23,19 @@ static const struct validation_kind *find_kind(const char *name) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* Of two columns of one name it would be chance which one counts. */
+static bool columns_differ(const struct csv_table *table, struct rlhfsim_diagnostics *diagnostics) {
+    bool good = true;
+    for (size_t i = 1; i < table->columns; i++)
+        for (size_t j = 0; j < i; j++)
+            if (*table->header[i].text != '\0' &&
+                strcmp(table->header[i].text, table->header[j].text) == 0)
+                good =
+                    tree_error(diagnostics, table->header[i].place, "column '%s' is written twice",
+                               table->header[i].text) == RLHFSIM_OK;
+    return good;
+}
+
 enum rlhfsim_status validation_read_csv(struct base_arena *arena, const char *path,
                                         struct rlhfsim_diagnostics *diagnostics,
                                         struct csv_table *table) {
@@ -39,6 +52,8 @@ enum rlhfsim_status validation_read_csv(struct base_arena *arena, const char *pa
     if (status == RLHFSIM_OK && table->header == NULL)
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, path, 0, 0,
                                        "expected a CSV table, with a header line");
+    if (status == RLHFSIM_OK && !columns_differ(table, diagnostics))
+        return RLHFSIM_INVALID;
     return status;
 }
 

@@ -96,9 +96,18 @@ printf 'gpu,m,n,k,time_us\nA100,1,2,3,4\n' >"$scratch/in/columns.csv"
 refused "columns.csv:1:1: error: these are not the columns of measured kernels" kernels \
     "$scratch/in/columns.csv"
 printf 'gpu,dtype,m,n,k,time_us\nA100,bf16,1,2,x,4\n' >"$scratch/in/number.csv"
-refused "number.csv:2:15: error: k is 'x', expected a number above 0" kernels \
+refused "number.csv:2:15: error: k is 'x', expected a whole number above 0" kernels \
     "$scratch/in/number.csv" --out "$scratch/none/kernels.csv"
 expect_absent "$scratch/none"
+for cells in '0.5,2,3,4' '1,2,-3,4' '1,2,nan,4' '1,2,3,1e-320' '1,2,3,inf' '1,1e300,3,4'; do
+    printf 'gpu,dtype,m,n,k,time_us\nA100,bf16,%s\n' "$cells" >"$scratch/in/number.csv"
+    refused "number.csv:2:" kernels "$scratch/in/number.csv"
+done
+: >"$scratch/in/nought.csv"
+refused "nought.csv:1:1: error: the file is empty" kernels "$scratch/in/nought.csv"
+printf 'gpu,dtype,m,n,k,k,time_us\nA100,bf16,1,2,3,3,4\n' >"$scratch/in/twice.csv"
+refused "twice.csv:1:17: error: column 'k' is written twice" kernels "$scratch/in/twice.csv"
+refused "in: error: cannot be read: Is a directory" kernels "$scratch/in"
 printf 'gpu,dtype,m,n,k,time_us\nZ9,bf16,1,2,3,4\n' >"$scratch/in/unknown.csv"
 refused "there is no row that a law could be fitted to" kernels "$scratch/in/unknown.csv"
 refused "the calibration was not written" kernels "$table" --out "$scratch/in/"

@@ -21,8 +21,8 @@ expect_lines() {
 # ---- kinds and lists -------------------------------------------------------------------------
 rlhfsim catalog
 expect_status 0
-expect_lines 14
-for kind in gpus nodes models prices frameworks engines fabrics lengths stores; do
+expect_lines 16
+for kind in gpus nodes models prices frameworks engines fabrics lengths stores kernels training; do
     grep -qE "^$kind +$(rows $kind), such as " "$scratch/stdout" || fail "no count of $kind"
     try "$program" catalog "$kind"
     expect_status 0
@@ -59,6 +59,14 @@ rlhfsim catalog algorithms DPO
 expect_stdout "reference_logprob (unless precomputed), actor_update"
 rlhfsim catalog weight-sync ipc-bucket
 grep -qE '^name +ipc_bucket$' "$scratch/stdout" || fail "no mechanism"
+rlhfsim catalog kernels H100-SXM5-80GB/gemm_bf16
+expect_status 0
+grep -qE '^gpu +H100-SXM5-80GB$' "$scratch/stdout" || fail "the law of another GPU"
+grep -qE '^kernel +gemm_bf16$' "$scratch/stdout" || fail "another kernel"
+grep -qE '^launch_us +[0-9.]+ us$' "$scratch/stdout" || fail "no launch"
+expect_stdout "aiconfigurator"
+rlhfsim catalog training matmul_share/jax
+grep -qE '^scope +jax$' "$scratch/stdout" || fail "another scope"
 rlhfsim catalog lengths azure-2023-conversation-response
 expect_stdout "AzureLLMInferenceTrace_conv.csv"
 rlhfsim catalog lengths
@@ -91,7 +99,7 @@ END
 }
 if command -v python3 >/dev/null; then
     rlhfsim catalog --json
-    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks engines lengths keys fabrics weight-sync-rows topologies stores".split()'
+    json 'list(value) == "gpus nodes models prices algorithms weight-sync frameworks engines lengths keys fabrics weight-sync-rows topologies stores kernels training".split()'
     json "len(value['nodes']) == $(rows nodes)"
     rlhfsim catalog keys --json
     json 'all(key["meaning"] and key["expected"] for key in value)'
@@ -136,6 +144,7 @@ refused "unknown kind 'H100'; did you mean 'catalog gpus H100-SXM5-80GB'?" H100
 refused "unknown kind 'people'" people
 refused "unknown name 'h1000' in gpus; did you mean 'H100-SXM5-80GB'?" gpus h1000
 refused "unknown name 'zeppelin' in nodes" nodes zeppelin
+refused "unknown name 'gemm_bf17' in kernels" kernels gemm_bf17
 refused "one NAME at a time: 'b' is a second one" gpus a b
 refused "unknown option '--set'" gpus --set a=b
 refused "--catalog:1:1: error: expected a directory of catalogs, got 'nowhere'" --catalog nowhere

@@ -33,7 +33,7 @@ expect_offered "--help --out --usage --version" merge "--"
 expect_offered "" check a.yaml "--o"
 expect_offered "--catalog --help --ignore-memory --json --max-microbatch --min-gpus --quiet --seed --set --usage --version" check "--"
 expect_offered "--catalog --help --json --usage --version" catalog "--"
-expect_offered "algorithms engines fabrics frameworks gpus keys lengths models nodes prices stores topologies weight-sync weight-sync-rows" catalog ""
+expect_offered "algorithms engines fabrics frameworks gpus kernels keys lengths models nodes prices stores topologies training weight-sync weight-sync-rows" catalog ""
 expect_offered "gpus" catalog g
 expect_offered "dapo dpo dr_grpo" catalog algorithms d
 expect_offered "training.packing training.pp training.precision training.prefetch" catalog keys training.p

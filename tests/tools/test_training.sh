@@ -21,6 +21,34 @@ two,Llama 3.1 70b,H100,several,4096,524288,1,8,1,1,ZeRO-1,fp8,,6
 two,Zebra,H100,64,4096,524288,1,8,1,1,ZeRO-1,fp8,,6
 END
 
+# Tables as other programs write them: a byte order mark, line ends of two bytes.
+printf '\357\273\277' | cat - "$steps" >"$scratch/in/marked.csv"
+sed 's/$/\r/' "$steps" >"$scratch/in/crlf.csv"
+for variant in marked crlf; do
+    rlhfsim validate training "$scratch/in/$variant.csv" --out "$scratch/$variant"
+    expect_status 0
+    rlhfsim validate training "$steps" --out "$scratch/plain"
+    expect_same "$scratch/plain/validation.csv" "$scratch/$variant/validation.csv"
+done
+
+# Figures whose quotients would not be numbers, and others that are none, are reasons.
+{
+    sed -n 1p "$steps"
+    echo 'x,Llama 3.1 8b,H100,8,8192,524288,1,1,1,1,ZeRO-1,bf16,,1e-320'
+    echo 'x,Llama 3.1 8b,H100,8,8192,524288,1,1,1,1,ZeRO-1,bf16,,1e308'
+    echo 'x,Llama 3.1 8b,H100,8,8192,524288,1,1,1,1,ZeRO-1,bf16,1e-310,'
+    echo 'x,Llama 3.1 8b,H100,8,8192,524288,1,1,1,1,ZeRO-1,bf16,inf,'
+    echo 'x,Llama 3.1 8b,H100,nan,8192,524288,1,1,1,1,ZeRO-1,bf16,8192,'
+    echo 'x,Llama 3.1 8b,H100,8,8192,,1,1,1,1,ZeRO-1,bf16,8192,'
+} >"$scratch/in/hostile.csv"
+rlhfsim validate training "$scratch/in/hostile.csv" --out "$scratch/hostile"
+expect_status 0
+expect_empty stderr
+for reason in "step_s is 1e-320" "step_s is 1e308" "tokens_per_s_per_gpu is 1e-310" \
+    "tokens_per_s_per_gpu is 'inf'" "num_gpus is 'nan'" "not stated: global_batch_tokens"; do
+    expect_stdout "1: $reason"
+done
+
 # ---- validate ----------------------------------------------------------------------------------
 rlhfsim validate training "$steps" --out "$scratch/out" --json
 expect_status 0
@@ -79,6 +107,12 @@ for command in validate calibrate; do
         "$scratch/in/columns.csv"
     refused "/nowhere/steps.csv: error: " $command training /nowhere/steps.csv
     printf 'source,model\n"a' >"$scratch/in/quote.csv"
+    : >"$scratch/in/nought.csv"
+    refused "nought.csv:1:1: error: the file is empty" $command training "$scratch/in/nought.csv"
+    sed 's/step_s$/tp/' "$steps" >"$scratch/in/twice.csv"
+    refused "twice.csv:1:110: error: column 'tp' is written twice" $command training \
+        "$scratch/in/twice.csv"
+    refused "in: error: cannot be read: Is a directory" $command training "$scratch/in"
     refused "quote.csv:2:" $command training "$scratch/in/quote.csv"
 done
 grep -v '^one\|bf16\|fp8,,6' "$steps" >"$scratch/in/nothing.csv"

@@ -106,6 +106,32 @@ static struct rlhfsim_scenario *fixed_with(const char *const more[], const char 
     return testing_scenario(GRPO, sets);
 }
 
+/* The update of fixed_lengths on GPUs that it fills to 94 % and to 96 %: the passes of the latter
+ * are slower by what the scenario says. */
+START_TEST(updates_on_full_gpus_are_slower) {
+    struct rlhfsim_scenario *scenario = testing_scenario(GRPO, fixed_lengths);
+    struct forecast_plan plan;
+    double bytes = 0.0, update_s[2];
+    forecast_plan_make(scenario, &plan);
+    for (size_t i = 0; i < plan.step_count; i++)
+        for (int owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
+            for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++)
+                if (plan.steps[i].work == ALGORITHM_WORK_UPDATE)
+                    bytes += plan.memory[i].gpu[owner][category];
+    scenario->training.full_memory_slowdown = 0.25;
+    for (int full = 0; full < 2; full++) {
+        scenario->cluster.gpu.memory_bytes = bytes / (full ? 0.96 : 0.94);
+        forecast_plan_make(scenario, &plan);
+        update_s[full] = run(&plan, 1, 0).phase_s[ALGORITHM_PHASE_ACTOR_UPDATE];
+    }
+    struct training_cost optimizer; /* two a step */
+    training_optimizer(&plan.passes[ALGORITHM_ROLE_ACTOR], &optimizer);
+    double optimizers_s = 2.0 * optimizer.total_s;
+    assert_relative(update_s[1] - optimizers_s, 1.25 * (update_s[0] - optimizers_s), 1e-7);
+    rlhfsim_scenario_free(scenario);
+}
+END_TEST
+
 /* Two stages of two chunks, so four ranks with 16 samples a step: log-probs are four micro-batches
  * through the pipeline at once, an optimizer step two. */
 START_TEST(pipelines_have_closed_forms) {
@@ -404,6 +430,7 @@ static Suite *run_suite(void) {
     tcase_add_test(tcase, pipelines_have_closed_forms);
     tcase_add_test(tcase, ranks_wait_for_the_slowest_pipeline);
     tcase_add_test(tcase, fixed_lengths_have_closed_forms);
+    tcase_add_test(tcase, updates_on_full_gpus_are_slower);
     tcase_add_test(tcase, phases_add_up);
     tcase_add_test(tcase, steps_are_independent);
     tcase_add_test(tcase, replicates_differ);

@@ -344,6 +344,13 @@ START_TEST(a_law_of_another_gpu) {
     hardware_transfer_law(&donor, HARDWARE_KERNEL_DECODE, &gpu);
     assert_relative(gpu.kernels.decode.unit_s, 28e-9 / sqrt(2), 1e-12);
     assert_relative(gpu.kernels.decode.cache_bytes, 49e6 * sqrt(2), 1e-12);
+    /* Twice the L2's rate where memory has 2.5 times its own; a ramp of more processors. */
+    assert_relative(gpu.kernels.decode.warm_rate, donor.kernels.decode.warm_rate * 2.0 / 2.5,
+                    1e-12);
+    assert_relative(gpu.kernels.decode.ramp_s, donor.kernels.decode.ramp_s / sqrt(2), 1e-12);
+    hardware_transfer_law(&donor, HARDWARE_KERNEL_GEMM_FP8, &gpu);
+    assert_relative(gpu.kernels.gemm[HARDWARE_FP8].quantise_efficiency,
+                    donor.kernels.gemm[HARDWARE_FP8].quantise_efficiency * sqrt(2) / 2.5, 1e-12);
     ck_assert(gpu.kernels.decode.launch_s == 11e-6);
     gpu.matmul_efficiency = 0.9;
     hardware_transfer_law(&donor, HARDWARE_KERNEL_GEMM_BF16, &gpu);

@@ -340,6 +340,13 @@ static const struct bad_case cases[] = {
     {"zero_stage: 3", "shard_ranks: 3",
      "s.yaml:19:16: error: training.shard_ranks is 3, expected a divisor of the 8 data and context "
      "parallel ranks"},
+    {"zero_stage: 3", "zero_stage: 0\n  shard_ranks: 4",
+     "s.yaml:20:16: error: training.shard_ranks is 4, but with training.zero_stage 0 every rank "
+     "has "
+     "a copy of its own; leave it out"},
+    {"zero_stage: 3", "lora_merged: true",
+     "s.yaml:19:3: error: training.lora_merged is true, but there is nothing to merge: no "
+     "model has a lora_rank; leave it out"},
     {"minibatch_samples: 32", "minibatch_samples: 24",
      "s.yaml:8:22: error: algorithm.minibatch_samples is 24, expected a divisor of the 64 samples "
      "of "

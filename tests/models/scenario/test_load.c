@@ -64,6 +64,7 @@ static const char every_key[] =
     "  gradient_reduction: once\n"
     "  overlap_gradients: false\n"
     "  overlap_weights: true\n"
+    "  full_memory_slowdown: 0.25\n"
     "  precision: fp8\n"
     "  microbatch_tokens: 2048\n"
     "  packing: true\n"
@@ -155,6 +156,7 @@ START_TEST(test_every_key_training) {
     ck_assert(!s->training.sequence_parallel && !s->training.reshard_after_forward);
     ck_assert(!s->training.prefetch && !s->training.overlap_gradients);
     ck_assert(s->training.overlap_weights);
+    ck_assert_double_eq(s->training.full_memory_slowdown, 0.25);
     ck_assert_int_eq(s->training.precision, HARDWARE_FP8);
     ck_assert_int_eq(s->training.microbatch_samples, 0);
     ck_assert_int_eq(s->training.microbatch_tokens, 2048);

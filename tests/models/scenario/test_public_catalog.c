@@ -19,6 +19,16 @@ static void setup(void) {
     fixture_write("fabrics.csv", fixture_fabrics);
     fixture_write("weight_sync.csv", fixture_weight_sync);
     fixture_write("stores.csv", fixture_stores);
+    fixture_write("kernels.csv", "gpu,kernel,efficiency,memory_efficiency,launch_us,fill,fill_n,"
+                                 "serial_ns,sharpness,unit_ns,cache_write,quantise_efficiency,"
+                                 "row_ns_per_kb,ramp_us,cache_mb,warm_rate,points,median_error,"
+                                 "p90_error,held_out_median_error,held_out_p90_error,provenance,"
+                                 "source,notes\n"
+                                 "G80,gemm_bf16,0.8,0.9,4,100,1,0.2,4,,,,,,,,9,,,,,measured,me,\n");
+    fixture_write("training.csv",
+                  "coefficient,scope,value,start,unit,fitted,meaning,fixed_by,"
+                  "error,command,provenance,source,notes\n"
+                  "matmul_share,all,0.9,0.9,share,yes,of the law,,,,measured,me,\n");
     fixture_write("lengths.csv", "name,what,model,requests,mean,cv,p50,p90,p99,max,limit,"
                                  "provenance,source,notes\n"
                                  "chat,response,,,211.1,,,424,,,,measured,a page,\n");

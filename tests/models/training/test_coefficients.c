@@ -28,6 +28,19 @@ START_TEST(scopes_fit_word_by_word) {
 }
 END_TEST
 
+/* One set of units multiplies both 2-byte formats; bf16 is no fp16, and fp32 neither. */
+START_TEST(fp16_is_as_fast_as_bf16) {
+    struct training_scope scope = hopper;
+    scope.precision = HARDWARE_FP16;
+    ck_assert(training_scope_fits("Hopper@bf16", &scope));
+    ck_assert(training_scope_fits("fp16", &scope) && !training_scope_fits("fp8", &scope));
+    scope.precision = HARDWARE_BF16;
+    ck_assert(training_scope_fits("bf16", &scope) && !training_scope_fits("fp16", &scope));
+    scope.precision = HARDWARE_FP32;
+    ck_assert(!training_scope_fits("bf16", &scope));
+}
+END_TEST
+
 START_TEST(generations_by_name) {
     ck_assert_str_eq(training_generation("A100-SXM4-40GB"), "Ampere");
     ck_assert_str_eq(training_generation("GH200-SXM-141GB"), "Hopper");
@@ -80,6 +93,7 @@ int main(void) {
     TCase *tests = tcase_create("coefficients");
     Suite *suite = suite_create("training.coefficients");
     tcase_add_test(tests, scopes_fit_word_by_word);
+    tcase_add_test(tests, fp16_is_as_fast_as_bf16);
     tcase_add_test(tests, generations_by_name);
     tcase_add_test(tests, values_are_products);
     tcase_add_test(tests, words_come_back);

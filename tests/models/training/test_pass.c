@@ -565,6 +565,27 @@ START_TEST(adam_is_memory_traffic) {
 }
 END_TEST
 
+/* Bytes of a parameter, the gradient read twice: Adam in fp32 2 x 4 + 16 of moments and 8 of the
+ * weight; moments of 1 byte each 2 x 2 + 4 + 8 + 2; SGD without them 14; all in bf16 and no master,
+ * 2 x 2 + 8 + 4. */
+START_TEST(optimizers_move_what_they_keep) {
+    static const struct {
+        enum hardware_precision precision;
+        double master, moments, expected;
+    } cases[] = {{HARDWARE_BF16, 4.0, 8.0, 30.0}, {HARDWARE_FP32, 4.0, 8.0, 32.0},
+                 {HARDWARE_BF16, 4.0, 2.0, 18.0}, {HARDWARE_BF16, 4.0, 0.0, 14.0},
+                 {HARDWARE_BF16, 0.0, 4.0, 16.0}, {HARDWARE_FP32, 4.0, 0.0, 16.0}};
+    struct hardware_cluster cluster = round_cluster(1);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plan.precision = cases[i].precision;
+        plan.memory.master_bytes = cases[i].master;
+        plan.memory.moment_bytes = cases[i].moments;
+        assert_relative(optimizer(&plan).total_s, cases[i].expected * 6738415616.0 / 1e12, 1e-12);
+    }
+}
+END_TEST
+
 /* Gradients down and weights up, 2 bytes each at 2e10 bytes/s, and 2 ns on the CPU: for 1e9
  * parameters a GPU 0.2 + 2 s. */
 START_TEST(offloaded_adam_pays_pcie_and_cpu) {
@@ -646,6 +667,7 @@ static Suite *suite(void) {
     suite_add_tcase(suite, parallel);
     TCase *step = tcase_create("optimizer");
     tcase_add_test(step, adam_is_memory_traffic);
+    tcase_add_test(step, optimizers_move_what_they_keep);
     tcase_add_test(step, offloaded_adam_pays_pcie_and_cpu);
     tcase_add_test(step, names);
     tcase_add_test_raise_signal(step, a_frozen_model_has_no_backward, SIGABRT);

@@ -144,6 +144,23 @@ START_TEST(traffic_by_stage_and_reduction) {
 }
 END_TEST
 
+/* DeepSpeed's pipelines: sums that are 4 bytes wide are all-reduced, 2 x 2P, and new weights
+ * gathered, P. Other stages do not read it. */
+START_TEST(sums_that_every_rank_gets) {
+    struct hardware_cluster cluster = round_cluster(128);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    const double expected[] = {2.0 * 2.0, 2.0 * 2.0 + 1.0, 2.0 + 1.0};
+    double unit = 2.0 * 6738415616.0 * 1023.0 / 1024.0;
+    plan.dp = 1024;
+    plan.reduction = TRAINING_REDUCE_ONCE;
+    plan.reduces_whole = true;
+    plan.gradient_bytes = 4.0;
+    for (plan.zero_stage = 0; plan.zero_stage <= 2; plan.zero_stage++)
+        assert_relative(step_of(&plan, whole_batch(1.0, 64.0), 5).data_bytes,
+                        expected[plan.zero_stage] * unit, 1e-12);
+}
+END_TEST
+
 /* A pipeline that keeps gathered weights gathers them once: 1 + 8 reductions, or 1 + 1. */
 START_TEST(pipelines_keep_gathered_weights) {
     struct hardware_cluster cluster = round_cluster(32);
@@ -170,6 +187,23 @@ START_TEST(stages_reduce_their_own_part) {
     double unit = 2.0 * 6738415616.0 * 63.0 / 64.0;
     double bytes = step_of(&plan, whole_batch(1.0, 64.0), 8).data_bytes;
     assert_relative(4.0 * bytes, 2.0 * unit, 1e-12); /* reduced once, gathered once */
+}
+END_TEST
+
+/* Frozen weights of 0.52 bytes are made into 2 bytes for each of 3 micro-batches in the forward,
+ * when that is made again and in the backward: 9 x 32 layers x 202,375,168 weights (query and
+ * output 4096^2 each, keys and values 2 x 4096^2, 3 x 4096 x 11008) x 2.52 bytes at 1e12 bytes/s.
+ */
+START_TEST(packed_weights_cost_a_step_their_bytes) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    plan.lora_rank = 16;
+    plan.recompute = TRAINING_RECOMPUTE_FULL;
+    struct training_step plain = step_of(&plan, whole_batch(1.0, 512.0), 3);
+    plan.base_bytes = 0.52;
+    struct training_step packed = step_of(&plan, whole_batch(1.0, 512.0), 3);
+    assert_relative(packed.total_s - plain.total_s, 9.0 * 32.0 * 202375168.0 * 2.52 / 1e12, 1e-6);
+    ck_assert_double_eq(packed.flops, plain.flops);
 }
 END_TEST
 
@@ -366,6 +400,30 @@ START_TEST(embedding_and_head_take_a_layers_place) {
 }
 END_TEST
 
+/* 78 layers on 12 stages: 80 places, of which stage s has those up to 80 (s + 1) / 12: 6, 13, 20,
+ * 26, 33, 40, ..., 80, one of each end's without a layer. And no chunk of any model has more than
+ * the even share, rounded up. */
+START_TEST(the_ends_have_less_of_what_does_not_divide) {
+    static const int expected[] = {5, 7, 7, 6, 7, 7, 6, 7, 7, 6, 7, 6};
+    struct llm_architecture deep = llama31_8b;
+    struct training_plan plan = plain_plan(NULL, &deep);
+    deep.layers = 78;
+    plan.pp = 12;
+    for (int c = 0; c < 12; c++)
+        ck_assert_int_eq(training_chunk_layers(&plan, c), expected[c]);
+    for (deep.layers = 2; deep.layers <= 60; deep.layers++)
+        for (plan.pp = 1; plan.pp <= deep.layers; plan.pp++) {
+            int64_t most = (deep.layers + plan.pp - 1) / plan.pp, sum = 0;
+            for (int c = 0; c < plan.pp; c++) {
+                int64_t layers = training_chunk_layers(&plan, c);
+                ck_assert(layers >= 0 && layers <= most);
+                sum += layers;
+            }
+            ck_assert_int_eq(sum, deep.layers);
+        }
+}
+END_TEST
+
 START_TEST(chunks_add_up_to_the_model) {
     struct llm_architecture mixed = expert_model; /* 12 layers, 8 of them with experts */
     struct training_plan plan = plain_plan(NULL, &mixed);
@@ -406,6 +464,7 @@ static TCase *pipelines_case(void) {
     tcase_add_test(pipelines, interleaved_is_filled_up);
     tcase_add_test(pipelines, many_equal_microbatches_are_periodic);
     tcase_add_test(pipelines, embedding_and_head_take_a_layers_place);
+    tcase_add_test(pipelines, the_ends_have_less_of_what_does_not_divide);
     tcase_add_test(pipelines, chunks_add_up_to_the_model);
     return pipelines;
 }
@@ -416,8 +475,10 @@ static Suite *suite(void) {
     tcase_add_test(stage, one_stage_is_its_passes_in_a_row);
     tcase_add_test(stage, flops_of_a_step);
     tcase_add_test(stage, traffic_by_stage_and_reduction);
+    tcase_add_test(stage, sums_that_every_rank_gets);
     tcase_add_test(stage, stages_reduce_their_own_part);
     tcase_add_test(stage, pipelines_keep_gathered_weights);
+    tcase_add_test(stage, packed_weights_cost_a_step_their_bytes);
     tcase_add_test(stage, infinite_links_make_sharding_free);
     tcase_add_test(stage, prefetch_hides_gathers);
     tcase_add_test(stage, hybrid_sharding_stays_in_the_node);

@@ -267,6 +267,35 @@ START_TEST(jitter_by_doublings) {
 }
 END_TEST
 
+/* A crowded GPU is slower in the passes of an update, not in its optimizer, whose activations are
+ * gone, nor in passes without a backward. On one stage and on two. */
+START_TEST(crowded_updates_are_slower) {
+    struct hardware_cluster cluster = round_cluster(2);
+    struct training_plan plan = plain_plan(&cluster, &llama2_7b);
+    struct llm_batch batch = whole_batch(1.0, 512.0);
+    struct training_work work = {&batch, 4, true};
+    plan.software.jitter_per_doubling = 0.01;
+    plan.tp = 8;
+    for (plan.pp = 1; plan.pp <= 2; plan.pp++) {
+        struct training_step calm, crowded, scored[2];
+        plan.crowded = 0.0;
+        ck_assert_int_eq(training_step(&plan, &work, &calm), SIM_OK);
+        ck_assert_int_eq(training_step_forward(&plan, &work, &scored[0]), SIM_OK);
+        plan.crowded = 0.25;
+        ck_assert_int_eq(training_step(&plan, &work, &crowded), SIM_OK);
+        ck_assert_int_eq(training_step_forward(&plan, &work, &scored[1]), SIM_OK);
+        assert_relative(crowded.total_s - crowded.optimizer_s,
+                        1.25 * (calm.total_s - calm.optimizer_s), 1e-12);
+        ck_assert_double_eq(crowded.optimizer_s, calm.optimizer_s);
+        ck_assert_double_eq(scored[0].total_s, scored[1].total_s);
+    }
+    plan.pp = 1;
+    double crowded_s = update(&plan, batch).total_s;
+    plan.crowded = 0.0;
+    assert_relative(crowded_s, 1.25 * update(&plan, batch).total_s, 1e-12);
+}
+END_TEST
+
 /* New weights come in behind the first forward instead of after the update. */
 START_TEST(the_update_overlaps_the_next_forward) {
     struct hardware_cluster cluster = round_cluster(1);
@@ -314,6 +343,7 @@ static Suite *suite(void) {
     TCase *rest = tcase_create("rest");
     tcase_add_test(rest, offloaded_activations_take_pcie);
     tcase_add_test(rest, jitter_by_doublings);
+    tcase_add_test(rest, crowded_updates_are_slower);
     tcase_add_test(rest, the_update_overlaps_the_next_forward);
     suite_add_tcase(suite, rest);
     return suite;

@@ -37,10 +37,11 @@ START_TEST(errors_by_set) {
     add(v, "a", &fits, 3.0, 6.0, NULL);
     add(v, "a", &duration, 5.0, 0.0, "no such GPU");
     add(v, "c", NULL, 0.0, 0.0, "no measured value");
+    add(v, "c", &duration, 1e-320, 1.0, NULL); /* no quotient */
     ck_assert(rlhfsim_validation_overall(v, &errors));
-    ck_assert_uint_eq(errors.rows, 6);
+    ck_assert_uint_eq(errors.rows, 7);
     ck_assert_uint_eq(errors.compared, 4);
-    ck_assert_uint_eq(errors.skipped, 2);
+    ck_assert_uint_eq(errors.skipped, 3);
     assert_relative(errors.median_abs_error, 0.3, 1e-12);
     assert_relative(errors.p90_abs_error, 0.47, 1e-12);
     assert_relative(errors.bias, -0.05, 1e-12);
@@ -53,7 +54,7 @@ START_TEST(errors_by_set) {
     ck_assert_str_eq(errors.name, "b");
     ck_assert(isnan(errors.kendall_tau));
     ck_assert(rlhfsim_validation_source(v, 2, &errors));
-    ck_assert(errors.compared == 0 && errors.skipped == 1 && isnan(errors.bias));
+    ck_assert(errors.compared == 0 && errors.skipped == 2 && isnan(errors.bias));
     ck_assert(!rlhfsim_validation_source(v, 3, &errors) && errors.name == NULL);
     ck_assert(rlhfsim_validation_metric(v, 1, &errors));
     ck_assert_str_eq(errors.name, "fits");

@@ -37,10 +37,10 @@ static const struct {
     double median;
 } limits[] = {{"llm-foundry", 0.05},
               {"torchtitan", 0.08},
-              {"Korthikanti", 0.08},
-              {"bigscience", 0.08},
-              {"foundation-model-stack/fms-fsdp", 0.08},
-              {"NVIDIA/dgxc-benchmarking", 0.05}};
+              {"Korthikanti", 0.05},
+              {"bigscience", 0.06},
+              {"foundation-model-stack/fms-fsdp", 0.05},
+              {"NVIDIA/dgxc-benchmarking", 0.03}};
 
 START_TEST(anchors_hold) {
     struct rlhfsim_validation *validation = validate(ANCHORS);
@@ -56,7 +56,7 @@ START_TEST(anchors_hold) {
     ck_assert(!rlhfsim_validation_source(validation, count, &errors));
     ck_assert(rlhfsim_validation_overall(validation, &errors));
     ck_assert_double_le(errors.median_abs_error, 0.04);
-    ck_assert_double_le(errors.p90_abs_error, 0.12);
+    ck_assert_double_le(errors.p90_abs_error, 0.09);
     ck_assert_double_ge(errors.kendall_tau, 0.95);
     rlhfsim_validation_free(validation);
 }
@@ -133,7 +133,7 @@ START_TEST(the_shared_table) {
     }
     ck_assert_double_ge((double)compared, 0.95 * (double)stated);
     struct errors_of_kind *kinds[] = {&dense, &experts, &adapters};
-    static const double medians[] = {0.04, 0.12, 0.15}, p90s[] = {0.1, 0.3, 0.2};
+    static const double medians[] = {0.03, 0.09, 0.11}, p90s[] = {0.09, 0.2, 0.15};
     for (size_t i = 0; i < 3; i++) {
         qsort(kinds[i]->errors, kinds[i]->count, sizeof *kinds[i]->errors, compare);
         printf("%zu rows: median %.3f, P90 %.3f\n", kinds[i]->count, quantile(kinds[i], 0.5),
@@ -147,11 +147,41 @@ START_TEST(the_shared_table) {
 }
 END_TEST
 
+/* Scaling curves keep the order of what all GPUs get done; the order of all rows of a project is
+ * that of single iterations in places. */
+START_TEST(scaling_curves_keep_their_order) {
+    const char *shared = testing_shared_directory();
+    char path[4096];
+    snprintf(path, sizeof path, "%s/" TABLE, shared == NULL ? "" : shared);
+    FILE *there = shared == NULL ? NULL : fopen(path, "r");
+    if (there == NULL) {
+        printf("skipped: the shared measurements are not there\n");
+        return;
+    }
+    fclose(there);
+    struct rlhfsim_validation *validation = validate(path);
+    struct rlhfsim_validation_curves strong, weak;
+    struct rlhfsim_validation_errors errors;
+    ck_assert(rlhfsim_validation_scaling(validation, &strong, &weak));
+    ck_assert(rlhfsim_validation_overall(validation, &errors));
+    printf("%zu strong curves: tau %.3f; %zu weak: %.3f, %.3f by time; all rows: %.3f\n",
+           strong.curves, strong.kendall_tau, weak.curves, weak.kendall_tau, weak.time_kendall_tau,
+           errors.kendall_tau);
+    ck_assert(strong.curves >= 5 && weak.curves >= 50);
+    ck_assert_double_ge(strong.kendall_tau, 0.95);
+    ck_assert_double_ge(weak.kendall_tau, 0.95);
+    ck_assert_double_ge(errors.kendall_tau, 0.92);
+    rlhfsim_validation_free(validation);
+}
+END_TEST
+
 static Suite *training_suite(void) {
     Suite *suite = suite_create("validation.training");
     TCase *tests = tcase_create("steps");
+    tcase_set_timeout(tests, 60.0); /* 664 steps, on a busy machine */
     tcase_add_test(tests, anchors_hold);
     tcase_add_test(tests, the_shared_table);
+    tcase_add_test(tests, scaling_curves_keep_their_order);
     suite_add_tcase(suite, tests);
     return suite;
 }

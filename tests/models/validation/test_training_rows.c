@@ -213,6 +213,12 @@ START_TEST(prototypes_of_bloom) {
         ck_assert_int_eq(row.architecture.heads, models[i].heads);
         ck_assert_int_eq(row.architecture.ffn, 4 * models[i].hidden);
         ck_assert_int_eq(row.architecture.vocab, 250880);
+        if (row.reason[0] != '\0') /* of stages that do not divide the GPUs */
+            continue;
+        /* DeepSpeed's pipeline: fp32 sums, all-reduced behind the last backward. */
+        ck_assert(row.plan.reduces_whole);
+        ck_assert(!row.plan.overlap_reduction);
+        ck_assert_double_eq(row.plan.gradient_bytes, 4.0);
     }
     read_row("bigscience train/x.md @1,BLOOM-proto 18B,A100 SXM 80GB,8,2048,4194304,2,8,1,1,,,"
              "ZeRO-1,,,full,,119,1.8e10,section=48; NHIDDEN= NHEADS= layers=10 async=; "
