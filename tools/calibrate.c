@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rlhfsim calibrate: coefficients fitted to measurements, as a file of the catalog. */
+#include "calibrate_log.h"
 #include "catalog_path.h"
 #include "command.h"
 #include "diagnose.h"
@@ -16,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_OUT = 512, KEY_CATALOG };
+enum { KEY_OUT = 512, KEY_CATALOG, KEY_SCENARIO, KEY_SET };
 
 struct calibrate {
-    const char *program, *kind, *out;
-    const char **paths, **catalogs; /* room for all arguments */
-    size_t path_count, catalog_count;
+    const char *program, *kind, *out, *scenario;
+    const char **paths, **catalogs, **sets; /* room for all arguments */
+    size_t path_count, catalog_count, set_count;
 };
 
 static const struct argp_option table[] = {
@@ -33,6 +34,14 @@ static const struct argp_option table[] = {
      .key = KEY_CATALOG,
      .arg = "DIR",
      .doc = "Read catalogs of your own; their rows replace those of the same name (repeatable)"},
+    {.name = "scenario",
+     .key = KEY_SCENARIO,
+     .arg = "SCENARIO",
+     .doc = "log: the scenario of the run that was logged"},
+    {.name = "set",
+     .key = KEY_SET,
+     .arg = "KEY=VALUE",
+     .doc = "log: set one key of the scenario (repeatable)"},
     {.key = 'h', .flags = OPTION_HIDDEN, .doc = "Give this help list"},
     {0}};
 
@@ -42,8 +51,9 @@ static const char documentation[] =
     "out of the fit. KIND is: kernels (tables of kernel times; makes kernels.csv), training "
     "(tables of training steps; training.csv), generation (tables of serving speed; engines.csv), "
     "collectives (sweeps as nccl-tests prints them; fabrics.csv), weight-sync (times of weight "
-    "syncs; weight_sync.csv), memory (printed peaks of trainers; memory.csv) or runs (a folder of "
-    "published runs; frameworks.csv)."
+    "syncs; weight_sync.csv), memory (printed peaks of trainers; memory.csv), runs (a folder of "
+    "published runs; frameworks.csv) or log (steps of a run of your own, as verl's console prints "
+    "them or as CSV, against its SCENARIO; a file for --calibration of run, check and sweep)."
     "\v"
     "Examples:\n"
     "  rlhfsim calibrate kernels gemm.csv attention.csv --out mine/kernels.csv\n"
@@ -51,6 +61,8 @@ static const char documentation[] =
     "  rlhfsim calibrate collectives sweeps.csv --out mine/fabrics.csv\n"
     "  rlhfsim calibrate runs measured --out mine/frameworks.csv\n"
     "  rlhfsim run my-run.yaml --catalog mine\n"
+    "  rlhfsim calibrate log train.log --scenario my-run.yaml --out mine.csv\n"
+    "  rlhfsim run my-next-run.yaml --calibration mine.csv\n"
     "\n"
     "Exit status: 0 done, whatever the errors; 2 bad usage or input; 3 this machine\n"
     "failed (files, memory).";
@@ -66,12 +78,26 @@ static error_t add_catalog(struct calibrate *calibrate, const char *directory) {
     return 0;
 }
 
+static const char log_kind[] = "log";
+
+/* Those of the library, then the one that needs a scenario. */
+static const char *kind_name(size_t index) {
+    size_t count = 0;
+    while (rlhfsim_calibration_kind(count) != NULL)
+        count++;
+    return index == count ? log_kind : rlhfsim_calibration_kind(index);
+}
+
 static bool is_kind(const char *name) {
     const char *kind;
-    for (size_t i = 0; (kind = rlhfsim_calibration_kind(i)) != NULL; i++)
+    for (size_t i = 0; (kind = kind_name(i)) != NULL; i++)
         if (strcmp(kind, name) == 0)
             return true;
     return false;
+}
+
+static bool is_log(const struct calibrate *calibrate) {
+    return calibrate->kind != NULL && strcmp(calibrate->kind, log_kind) == 0;
 }
 
 static error_t add_argument(struct calibrate *calibrate, const char *argument) {
@@ -82,15 +108,23 @@ static error_t add_argument(struct calibrate *calibrate, const char *argument) {
     calibrate->kind = argument;
     if (is_kind(argument))
         return 0;
-    diagnose_kind(calibrate->program, argument, rlhfsim_calibration_kind);
+    diagnose_kind(calibrate->program, argument, kind_name);
     return EINVAL;
 }
 
 static error_t check_complete(const struct calibrate *calibrate) {
-    if (calibrate->path_count > 0)
+    const char *fault = NULL;
+    if (calibrate->kind == NULL)
+        fault = "the KIND is missing";
+    else if (calibrate->path_count == 0)
+        fault = "a PATH is missing";
+    else if (is_log(calibrate) && calibrate->scenario == NULL)
+        fault = "calibrate log needs --scenario SCENARIO, the run that was logged";
+    else if (!is_log(calibrate) && (calibrate->scenario != NULL || calibrate->set_count > 0))
+        fault = "--scenario and --set are for calibrate log";
+    if (fault == NULL)
         return 0;
-    diagnose_usage(calibrate->program,
-                   calibrate->kind == NULL ? "the KIND is missing" : "a PATH is missing");
+    diagnose_usage(calibrate->program, "%s", fault);
     return EINVAL;
 }
 
@@ -101,6 +135,11 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return options_text("--out", "a file", argument, &calibrate->out);
     case KEY_CATALOG:
         return add_catalog(calibrate, argument);
+    case KEY_SCENARIO:
+        return options_text("--scenario", "a file", argument, &calibrate->scenario);
+    case KEY_SET:
+        calibrate->sets[calibrate->set_count++] = argument;
+        return 0;
     case 'h':
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
@@ -181,6 +220,19 @@ static enum rlhfsim_status put(const struct calibrate *calibrate,
     return status;
 }
 
+static int execute_log(const struct calibrate *calibrate) {
+    struct calibrate_log request = {.program = calibrate->program,
+                                    .scenario = calibrate->scenario,
+                                    .out = calibrate->out,
+                                    .logs = calibrate->paths,
+                                    .log_count = calibrate->path_count,
+                                    .catalogs = calibrate->catalogs,
+                                    .catalog_count = calibrate->catalog_count,
+                                    .sets = calibrate->sets,
+                                    .set_count = calibrate->set_count};
+    return calibrate_log(&request);
+}
+
 static int execute(const struct calibrate *calibrate) {
     char catalog[PATH_MAX];
     struct rlhfsim_calibration *calibration = NULL;
@@ -209,14 +261,16 @@ static int calibrate_main(int argc, char **argv) {
     int status = EXIT_USAGE;
     calibrate.paths = calloc((size_t)argc + 1, sizeof *calibrate.paths);
     calibrate.catalogs = calloc((size_t)argc + 1, sizeof *calibrate.catalogs);
-    if (calibrate.paths == NULL || calibrate.catalogs == NULL) {
+    calibrate.sets = calloc((size_t)argc + 1, sizeof *calibrate.sets);
+    if (calibrate.paths == NULL || calibrate.catalogs == NULL || calibrate.sets == NULL) {
         diagnose_all(calibrate.program, RLHFSIM_NO_MEMORY, NULL);
         status = rlhfsim_status_exit(RLHFSIM_NO_MEMORY);
     } else if (options_parse(&argp, argc, argv, &calibrate)) {
-        status = execute(&calibrate);
+        status = is_log(&calibrate) ? execute_log(&calibrate) : execute(&calibrate);
     }
     free(calibrate.paths);
     free(calibrate.catalogs);
+    free(calibrate.sets);
     return status;
 }
 

@@ -20,6 +20,7 @@ extern const struct command merge_command;
 extern const struct command catalog_command;
 extern const struct command validate_command;
 extern const struct command calibrate_command;
+extern const struct command compare_command;
 extern const struct command sweep_command;
 extern const struct command merge_command;
 

@@ -17,8 +17,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &run_command,     &check_command,    &sweep_command,    &merge_command,
-    &catalog_command, &validate_command, &calibrate_command};
+    &run_command,     &check_command,    &sweep_command,     &merge_command,
+    &catalog_command, &validate_command, &calibrate_command, &compare_command};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const char documentation[] =

@@ -299,6 +299,12 @@ static void sources_line(struct page *page, const struct rlhfsim_summary *summar
     page_end(page);
 }
 
+static void calibration_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value calibration = verdict_value(summary, "calibration");
+    if (calibration.kind == RLHFSIM_VALUE_TEXT)
+        page_paragraph(page, "Calibrated", "%s", calibration.text);
+}
+
 /* ---- the notes ------------------------------------------------------------------------------- */
 
 void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
@@ -332,6 +338,7 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
     compute_line(&page, summary);
     limit_line(&page, summary);
     scaling_line(&page, summary);
+    calibration_line(&page, summary);
     sources_line(&page, summary);
 }
 
@@ -347,5 +354,6 @@ void note_check(FILE *stream, const struct rlhfsim_scenario *scenario,
     verdict_steps(&page, scenario, summary);
     layout_lines(&page, forecast);
     layout_adapters(&page, scenario, forecast);
+    calibration_line(&page, summary);
     sources_line(&page, summary);
 }

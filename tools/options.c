@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SET = 256, KEY_SEED, KEY_CATALOG, KEY_IGNORE_MEMORY, KEY_QUIET, KEY_JSON };
+enum { KEY_SET = 256, KEY_SEED, KEY_CATALOG, KEY_CALIBRATION, KEY_IGNORE_MEMORY, KEY_QUIET, KEY_JSON };
 
 static const struct argp_option table[] = {
     {.name = "set",
@@ -23,6 +23,10 @@ static const struct argp_option table[] = {
      .key = KEY_CATALOG,
      .arg = "DIR",
      .doc = "Read catalogs of your own; their rows replace those of the same name (repeatable)"},
+    {.name = "calibration",
+     .key = KEY_CALIBRATION,
+     .arg = "FILE",
+     .doc = "Multiply times by the factors of that file, which rlhfsim calibrate log makes"},
     {.name = "ignore-memory",
      .key = KEY_IGNORE_MEMORY,
      .doc = "Go on although the memory does not suffice"},
@@ -101,6 +105,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return options_number("--seed", argument, 0, INT64_MAX, &options->seed);
     case KEY_CATALOG:
         return options_add_catalog(options, argument);
+    case KEY_CALIBRATION:
+        return options_text("--calibration", "a file", argument, &options->calibration);
     case KEY_IGNORE_MEMORY:
         options->ignore_memory = true;
         return 0;

@@ -16,6 +16,7 @@ struct options {
     size_t set_count;
     const char **catalogs; /* directories, in order */
     size_t catalog_count;
+    const char *calibration; /* a file; NULL: none */
     uint64_t seed;
     bool has_seed, ignore_memory, quiet, json;
 };

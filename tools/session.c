@@ -15,6 +15,7 @@ static struct rlhfsim_scenario_options how_to_load(const struct options *options
                                              .user_directory_count = options->catalog_count,
                                              .sets = options->sets,
                                              .set_count = options->set_count,
+                                             .calibration = options->calibration,
                                              .seed = options->has_seed ? &options->seed : NULL};
 }
 

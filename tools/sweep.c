@@ -423,6 +423,7 @@ static enum rlhfsim_status run_source(struct sweep *sweep, const char *catalog) 
                                            .user_directory_count = options->catalog_count,
                                            .sets = options->sets,
                                            .set_count = options->set_count,
+                                           .calibration = options->calibration,
                                            .seed = options->has_seed ? &options->seed : NULL};
     enum rlhfsim_status status =
         rlhfsim_source_read(options->scenario, &how, sweep->diagnostics, &sweep->source);

@@ -11,6 +11,7 @@
 #include <rlhfsim/advice.h>
 #include <rlhfsim/calibration.h>
 #include <rlhfsim/catalog.h>
+#include <rlhfsim/comparison.h>
 #include <rlhfsim/diagnostics.h>
 #include <rlhfsim/facts.h>
 #include <rlhfsim/forecast.h>

@@ -20,7 +20,8 @@ struct rlhfsim_scenario_options {
     size_t user_directory_count;
     const char *const *sets; /* "a.b.c=value", applied in order; may be NULL */
     size_t set_count;
-    const uint64_t *seed; /* replaces the scenario's seed; NULL keeps it */
+    const uint64_t *seed;    /* replaces the scenario's seed; NULL keeps it */
+    const char *calibration; /* a file of multipliers (comparison.h); NULL: none */
 };
 
 /* Reads `path`. RLHFSIM_OK with *scenario owned by the caller; RLHFSIM_INVALID with every error in

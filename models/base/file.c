@@ -18,8 +18,8 @@ static bool is_users_mistake(int error) {
            error == ELOOP || error == ENAMETOOLONG;
 }
 
-static enum rlhfsim_status cannot_read(const char *path, int error,
-                                       struct rlhfsim_diagnostics *diagnostics) {
+enum rlhfsim_status base_file_failed(const char *path, int error,
+                                     struct rlhfsim_diagnostics *diagnostics) {
     char reason[128];
     if (strerror_r(error, reason, sizeof reason) != 0)
         (void)snprintf(reason, sizeof reason, "error %d", error);
@@ -52,7 +52,7 @@ static enum rlhfsim_status read_stream(FILE *stream, const char *path,
         got = fread(file->text + file->length, 1, capacity - file->length - 1, stream);
         file->length += got;
         if (ferror(stream))
-            return cannot_read(path, errno, diagnostics);
+            return base_file_failed(path, errno, diagnostics);
     }
     file->text[file->length] = '\0';
     if (file->length > BASE_FILE_LIMIT)
@@ -80,16 +80,24 @@ static bool may_hang(const char *path) {
     return stat(path, &status) == 0 && S_ISFIFO(status.st_mode) && strncmp(path, "/dev/", 5) != 0;
 }
 
-enum rlhfsim_status base_file_read(const char *path, struct rlhfsim_diagnostics *diagnostics,
-                                   struct base_file *file) {
-    *file = (struct base_file){0};
+enum rlhfsim_status base_file_open(const char *path, struct rlhfsim_diagnostics *diagnostics,
+                                   FILE **stream) {
+    *stream = NULL;
     if (may_hang(path))
         return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, path, 0, 0,
                                        "is a named pipe, expected a file");
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL)
-        return cannot_read(path, errno, diagnostics);
-    enum rlhfsim_status status = read_stream(stream, path, diagnostics, file);
+    *stream = fopen(path, "rb");
+    return *stream == NULL ? base_file_failed(path, errno, diagnostics) : RLHFSIM_OK;
+}
+
+enum rlhfsim_status base_file_read(const char *path, struct rlhfsim_diagnostics *diagnostics,
+                                   struct base_file *file) {
+    FILE *stream;
+    *file = (struct base_file){0};
+    enum rlhfsim_status status = base_file_open(path, diagnostics, &stream);
+    if (status != RLHFSIM_OK)
+        return status;
+    status = read_stream(stream, path, diagnostics, file);
     (void)fclose(stream);
     if (status == RLHFSIM_OK)
         status = check_text(path, diagnostics, file);

@@ -7,6 +7,7 @@
 #include <rlhfsim/diagnostics.h>
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #define BASE_FILE_LIMIT ((size_t)16 * 1024 * 1024)
 
@@ -21,6 +22,13 @@ struct base_file {
 enum rlhfsim_status base_file_read(const char *path, struct rlhfsim_diagnostics *diagnostics,
                                    struct base_file *file);
 void base_file_release(struct base_file *file);
+
+/* For readers that take a file piece by piece: opens it, refusing what can hang (a named pipe) as
+ * base_file_read does; what a failed read adds. Statuses and errors as above. */
+enum rlhfsim_status base_file_open(const char *path, struct rlhfsim_diagnostics *diagnostics,
+                                   FILE **stream);
+enum rlhfsim_status base_file_failed(const char *path, int error,
+                                     struct rlhfsim_diagnostics *diagnostics);
 
 /* Whether something of that name exists. */
 bool base_file_exists(const char *path);

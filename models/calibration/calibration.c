@@ -100,15 +100,14 @@ static enum rlhfsim_status io_status(int error) {
                                                                         : RLHFSIM_IO;
 }
 
-static int write_file(const struct rlhfsim_calibration *calibration, const char *directory,
-                      const char *name) {
+static int write_file(const char *text, const char *directory, const char *name) {
     struct results_output output = {0};
     size_t made = 0;
     int error = results_directory_make(directory, &made);
     if (error == 0)
         error = results_output_open(&output, directory, name);
     if (error == 0) {
-        results_output_text(&output, calibration->text);
+        results_output_text(&output, text);
         error = results_output_close(&output);
     }
     if (error == 0)
@@ -119,9 +118,8 @@ static int write_file(const struct rlhfsim_calibration *calibration, const char 
     return error;
 }
 
-enum rlhfsim_status rlhfsim_calibration_write(const struct rlhfsim_calibration *calibration,
-                                              const char *path,
-                                              struct rlhfsim_diagnostics *diagnostics) {
+enum rlhfsim_status calibration_write_text(const char *text, const char *path,
+                                           struct rlhfsim_diagnostics *diagnostics) {
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
     char directory[PATH_MAX] = ".";
@@ -134,11 +132,17 @@ enum rlhfsim_status rlhfsim_calibration_write(const struct rlhfsim_calibration *
         (void)snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path),
                        path);
     if (error == 0)
-        error = write_file(calibration, directory, name);
+        error = write_file(text, directory, name);
     return error == 0
                ? RLHFSIM_OK
                : rlhfsim_diagnostics_add(diagnostics, io_status(error), path, 0, 0,
                                          "the calibration was not written: %s", strerror(error));
+}
+
+enum rlhfsim_status rlhfsim_calibration_write(const struct rlhfsim_calibration *calibration,
+                                              const char *path,
+                                              struct rlhfsim_diagnostics *diagnostics) {
+    return calibration_write_text(calibration->text, path, diagnostics);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */

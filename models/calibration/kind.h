@@ -62,6 +62,10 @@ bool calibration_add_line(struct rlhfsim_calibration *calibration,
                           const struct rlhfsim_calibration_line *line);
 bool calibration_count_skip(struct rlhfsim_calibration *calibration, const char *reason);
 
+/* Writes a file, whole or not at all; its directory is made if it is missing. */
+enum rlhfsim_status calibration_write_text(const char *text, const char *path,
+                                           struct rlhfsim_diagnostics *diagnostics);
+
 /* The last part of each path, as the command that made the text: "rlhfsim calibrate KIND A B". */
 void calibration_put_command(const struct calibration_run *run, FILE *stream);
 

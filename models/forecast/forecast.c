@@ -50,6 +50,20 @@ static void add_provenance(struct rlhfsim_summary *summary, const char *key, con
     results_summary_add_provenance(summary, key, static_provenance(word));
 }
 
+/* The user's own factors: those that a log has fixed are measured. */
+static void fill_calibration(struct rlhfsim_summary *summary,
+                             const struct scenario_calibration *calibration) {
+    static const char *const keys[] = {
+#define CALIBRATION_KEY(name, text) "calibration." text,
+        SCENARIO_PART_MAP(CALIBRATION_KEY)
+#undef CALIBRATION_KEY
+    };
+    snprintf(summary->calibration, sizeof summary->calibration, "%s", calibration->text);
+    for (size_t part = 0; part < SCENARIO_PARTS; part++)
+        if (calibration->fitted[part])
+            add_provenance(summary, keys[part], "measured");
+}
+
 static void fill_provenance(struct rlhfsim_summary *summary,
                             const struct rlhfsim_scenario *scenario) {
     add_provenance(summary, "cluster.gpu", scenario->gpu_provenance);
@@ -69,6 +83,7 @@ static void fill_provenance(struct rlhfsim_summary *summary,
         add_provenance(summary, "models.actor.lora_rank", "assumed");
     if (scenario->models[ALGORITHM_ROLE_CRITIC].lora_rank > 0)
         add_provenance(summary, "models.critic.lora_rank", "assumed");
+    fill_calibration(summary, &scenario->calibration);
 }
 
 static struct rlhfsim_forecast *forecast_new(const struct forecast_plan *plan) {

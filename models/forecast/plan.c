@@ -285,6 +285,7 @@ static void plan_engine(struct forecast_plan *plan) {
         .max_batched_tokens = scenario->rollout.max_num_batched_tokens,
         .response_limit = scenario->rollout.max_new_tokens,
         .speculation = scenario->rollout.speculation,
+        .time_factor = scenario_factor(scenario, SCENARIO_PART_ROLLOUT),
     };
     plan->replicas = plan->pools[plan->engine_pool].gpus / generation_plan_gpus(&plan->generation);
     plan_kv_cache(plan);
@@ -304,8 +305,9 @@ static void plan_transitions(struct forecast_plan *plan) {
     double cycle_s = plan->pool_count > 1
                          ? 0.0
                          : scenario->framework.transition_s_per_sqrt_gb * sqrt(weights_gb);
-    plan->sleep_s = SLEEP_SHARE * cycle_s + scenario->framework.step_host_s;
-    plan->wake_s = (1.0 - SLEEP_SHARE) * cycle_s;
+    double factor = scenario_factor(scenario, SCENARIO_PART_HOST);
+    plan->sleep_s = factor * (SLEEP_SHARE * cycle_s + scenario->framework.step_host_s);
+    plan->wake_s = factor * (1.0 - SLEEP_SHARE) * cycle_s;
 }
 
 static void plan_weight_sync(struct forecast_plan *plan) {
@@ -325,7 +327,8 @@ static void plan_weight_sync(struct forecast_plan *plan) {
         .engine_ranks = generation->tp,
     };
     plan->sync_bytes = request.total_bytes / generation_plan_gpus(generation);
-    plan->sync_s = framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);
+    plan->sync_s = scenario_factor(plan->scenario, SCENARIO_PART_SYNC) *
+                   framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);
     plan->sync_zone_bytes = network_weight_sync_zone_bytes(framework->weight_sync,
                                                            &framework->weight_sync_cost, &request);
 }

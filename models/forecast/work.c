@@ -114,8 +114,13 @@ static enum sim_status segment_sync(struct forecast_lane *lane) {
     return segment_is_level(lane) ? SIM_OK : segment_flush(lane, NULL);
 }
 
+/* What a calibration of the user's makes of the trainer's seconds. */
+static double training_factor(const struct forecast_lane *lane) {
+    return scenario_factor(lane->runner->plan->scenario, SCENARIO_PART_TRAINING);
+}
+
 static void segment_add(struct forecast_lane *lane, int rank, const struct training_cost *cost) {
-    lane->segment.seconds[rank] += cost->total_s;
+    lane->segment.seconds[rank] += training_factor(lane) * cost->total_s;
     lane->segment.flops[rank] += cost->flops;
     lane->segment.bytes[rank] += cost->bytes;
     lane->runner->measures->flops += cost->flops;
@@ -125,7 +130,7 @@ static void segment_add(struct forecast_lane *lane, int rank, const struct train
 
 static void segment_add_seconds(struct forecast_lane *lane, double seconds) {
     for (int rank = 0; rank < lane_ranks(lane); rank++)
-        lane->segment.seconds[rank] += seconds;
+        lane->segment.seconds[rank] += training_factor(lane) * seconds;
 }
 
 /* ---- passes of the trainer ---------------------------------------------------------------- */

@@ -303,8 +303,8 @@ static void rows_cost(const struct generation_plan *plan, int64_t sequences, int
     };
 }
 
-void generation_decode_cost(const struct generation_plan *plan, int64_t sequences,
-                            struct generation_decode_cost *cost) {
+static void decode_cost(const struct generation_plan *plan, int64_t sequences,
+                        struct generation_decode_cost *cost) {
     const struct generation_speculation *speculation = &plan->speculation;
     CONTRACT(sequences >= 1, "a decode iteration has at least one sequence");
     if (speculation->tokens == 0) {
@@ -323,7 +323,7 @@ void generation_decode_cost(const struct generation_plan *plan, int64_t sequence
 
 static double decode_s(const struct generation_plan *plan, const struct generation_step *step) {
     struct generation_decode_cost cost;
-    generation_decode_cost(plan, step->sequences, &cost);
+    decode_cost(plan, step->sequences, &cost);
     return cost.base_s + cost.kv_token_s * step->context_tokens +
            cost.window_token_s * step->window_tokens;
 }
@@ -339,8 +339,7 @@ static double added_prefill_s(const struct generation_plan *plan,
            alone_s + (double)plan->architecture->layers * plan->software.eager_layer_s;
 }
 
-double generation_iteration_s(const struct generation_plan *plan,
-                              const struct generation_step *step) {
+static double iteration_s(const struct generation_plan *plan, const struct generation_step *step) {
     double sequences = (double)step->sequences, finished = (double)step->prompts_finished;
     CONTRACT(step->sequences >= 0 && step->prompts_finished >= 0 &&
                  sequences + step->prefill_tokens >= 1.0,
@@ -354,6 +353,24 @@ double generation_iteration_s(const struct generation_plan *plan,
     return common_s(plan, sequences + step->prefill_tokens, sequences + finished, true) +
            sequences_host_s(plan, sequences + finished) + attention_s +
            kv_s * ((1.0 - part) * step->context_tokens + part * step->window_tokens);
+}
+
+static double time_factor(const struct generation_plan *plan) {
+    return plan->time_factor > 0.0 ? plan->time_factor : 1.0;
+}
+
+void generation_decode_cost(const struct generation_plan *plan, int64_t sequences,
+                            struct generation_decode_cost *cost) {
+    double factor = time_factor(plan);
+    decode_cost(plan, sequences, cost);
+    cost->base_s *= factor;
+    cost->kv_token_s *= factor;
+    cost->window_token_s *= factor;
+}
+
+double generation_iteration_s(const struct generation_plan *plan,
+                              const struct generation_step *step) {
+    return time_factor(plan) * iteration_s(plan, step);
 }
 
 double generation_swap_block_s(const struct generation_plan *plan) {

@@ -57,6 +57,7 @@ struct generation_plan {
                         again */
     int64_t response_limit; /* PADDED_TO_LIMIT: tokens that every answer is padded to */
     struct generation_speculation speculation;
+    double time_factor; /* of every iteration, from a calibration of the user's; 0: none */
 };
 
 /* GPUs of a replica. */

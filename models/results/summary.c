@@ -318,6 +318,7 @@ static const struct row rows[] = {
     FIGURE(scaling.phase_shorter_fraction, "1"),
     LIST(CRITICAL_PATH, critical_path_list),
     COUNT(events),
+    TEXT(calibration),
     LIST(PROVENANCE_PATH, provenance_list),
 };
 #define ROW_COUNT_ALL (sizeof rows / sizeof rows[0])

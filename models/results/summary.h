@@ -118,6 +118,7 @@ struct rlhfsim_summary {
     size_t critical_path_count;
     struct results_path_share critical_path[ALGORITHM_PHASE_COUNT];
     int64_t events;          /* below 0: unknown */
+    char calibration[256];   /* the user's factors; empty: none */
     size_t provenance_count; /* filled by results_summary_add_provenance */
     struct {
         const char *key, *value;

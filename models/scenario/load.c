@@ -29,6 +29,7 @@ struct rlhfsim_source {
     struct tree_node *root; /* the settings of the options applied; NULL while there is no tree */
     const struct catalog *catalog; /* `own`, or lent to scenario_load_sets */
     struct catalog *own;
+    struct scenario_calibration calibration;
 };
 
 /* The status of two parts: what stops everything, then what the machine failed in, then mistakes.
@@ -64,6 +65,9 @@ static enum rlhfsim_status read_catalogs(struct rlhfsim_source *source,
     for (size_t i = 0; i < options->user_directory_count; i++)
         status = worse(status,
                        catalog_load(source->own, options->user_directories[i], false, diagnostics));
+    if (options->calibration != NULL)
+        status = worse(status, scenario_calibration_read(options->calibration, diagnostics,
+                                                         &source->calibration));
     return status;
 }
 
@@ -101,6 +105,7 @@ static void start_draft(const struct rlhfsim_source *source, const struct tree_n
 static enum rlhfsim_status finish_draft(const struct rlhfsim_source *source, size_t errors_before,
                                         struct scenario_draft *draft) {
     draft->catalog = source->catalog;
+    draft->scenario->calibration = source->calibration;
     resolve(draft);
     if (source->options->seed != NULL)
         draft->scenario->seed = *source->options->seed;
@@ -265,6 +270,7 @@ uint64_t rlhfsim_source_fingerprint(const struct rlhfsim_source *source, const c
     hash = base_hash_number(hash, catalog_fingerprint(source->catalog));
     hash = scenario_model_files_hash(hash, source->path, source->catalog, source->root);
     hash = scenario_length_files_hash(hash, source->path, source->root);
+    hash = scenario_calibration_hash(hash, &source->calibration);
     hash = base_hash_number(hash, options->set_count);
     for (size_t i = 0; i < options->set_count; i++)
         hash = base_hash_text(hash, options->sets[i]);

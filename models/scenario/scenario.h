@@ -14,6 +14,7 @@
 #include "models/generation/length_table.h"
 #include "models/generation/lengths.h"
 #include "models/generation/plan.h"
+#include "models/scenario/calibration.h"
 #include "models/scenario/catalog.h"
 
 #include <rlhfsim/scenario.h>
@@ -233,6 +234,8 @@ struct rlhfsim_scenario {
 
     char tags[256]; /* "team=rlhf;run=7", in the order written */
 
+    struct scenario_calibration calibration; /* see scenario_factor */
+
     /* Where figures come from: "measured", "interpolated", "extrapolated" or "assumed". */
     const char *kernels_provenance;
     const char *gpu_provenance, *node_provenance, *framework_provenance, *engine_provenance,
@@ -242,5 +245,8 @@ struct rlhfsim_scenario {
 /* Critic, reward model and a reward model in training give one number a token where the others give
  * a vocabulary. */
 enum llm_head scenario_head(const struct algorithm_type *type, enum algorithm_role role);
+
+/* What a calibration of the user's multiplies the times of a part by; 1 without. */
+double scenario_factor(const struct rlhfsim_scenario *scenario, enum scenario_part part);
 
 #endif

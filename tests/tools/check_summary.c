@@ -88,6 +88,7 @@ static const struct key {
     {"scaling.phase_shorter_fraction", SIGNED, OPTIONAL},
     {"critical_path", PATH, FEASIBLE},
     {"events", COUNT, FEASIBLE},
+    {"calibration", TEXT, OPTIONAL},
     {"provenance", PROVENANCE, OPTIONAL},
 };
 
