@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/calibration/log_forecast.h"
 
+#include "models/forecast/footprint.h"
+#include "models/forecast/planning.h"
 #include "models/forecast/run.h"
 
 #include <stdlib.h>
