@@ -5,12 +5,13 @@
 
 #include <math.h>
 
-#define ROUNDS 3       /* of weighting */
-#define SCALE 0.1      /* of a residual: a timer that is 10 % off at full weight is usual */
-#define PRIOR 0.04     /* reruns of a run differ by 3 to 4 %; a factor may be e away from 1 */
-#define MAIN_SHARE 0.5 /* of a timer */
-#define SIMULATIONS 8  /* at most, where phases overlap */
-#define STILL 1e-3     /* of a factor */
+#define ROUNDS 3        /* of weighting */
+#define SCALE 0.1       /* of a residual: a timer that is 10 % off at full weight is usual */
+#define PRIOR 0.04      /* reruns of a run differ by 3 to 4 %; a factor may be e away from 1 */
+#define MAIN_SHARE 0.5  /* of a timer */
+#define CHAIN_SHARE 0.1 /* of a step whose phases overlap */
+#define SIMULATIONS 8   /* at most, where phases overlap */
+#define STILL 1e-3      /* of a factor */
 
 /* The readings of a log as a problem of fit.h; the forecast is that at factors 1. */
 struct search {
@@ -76,6 +77,14 @@ static double residual(void *context, size_t point) {
 
 /* ---- what is fitted -------------------------------------------------------------------------- */
 
+/* Where phases overlap no timer has the rollout: it shows in a step that waits for it. */
+static void find_hidden_rollout(const struct log_measure *measure, struct log_fit *fit) {
+    double chain_s = fit->before.seconds[LOG_STEP][SCENARIO_PART_ROLLOUT];
+    fit->main[SCENARIO_PART_ROLLOUT][LOG_STEP] =
+        fit->before.overlaps && measure->seconds[LOG_STEP] > 0.0 &&
+        chain_s > CHAIN_SHARE * log_forecast_s(&fit->before, LOG_STEP);
+}
+
 static void find_mains(const struct log_measure *measure, struct log_fit *fit) {
     for (int timer = 0; timer < LOG_STEP; timer++) {
         if (!log_fit_uses(measure, &fit->before, (enum log_timer)timer))
@@ -84,6 +93,7 @@ static void find_mains(const struct log_measure *measure, struct log_fit *fit) {
         for (int part = 0; part < SCENARIO_PARTS; part++)
             fit->main[part][timer] = fit->before.seconds[timer][part] > MAIN_SHARE * all;
     }
+    find_hidden_rollout(measure, fit);
 }
 
 static void choose(struct search *search, struct log_fit *fit) {

@@ -8,7 +8,8 @@
  * A point is a timer that is measured and forecast; its residual is ln(forecast / measured), and
  * its weight the root of its share of the step, so that the squares count seconds. The step itself
  * is a point of weight 1. A part is fitted where more than half of some timer is its own; the
- * others keep 1. Where the step is all that is measured, all parts have one factor.
+ * others keep 1. Where phases overlap the rollout has no timer of its own: it is fitted to a step
+ * that waits for it. Where the step is all that is measured, all parts have one factor.
  *
  * The forecast is linear in the factors (log_forecast.h); where phases overlap it is simulated
  * again with those found, until they stand still.
