@@ -10,8 +10,8 @@
 
 /* ---- simulating ------------------------------------------------------------------------------ */
 
-#define ENOUGH_SAMPLES 1024
-#define MOST_STEPS 4
+#define ENOUGH_SAMPLES 16384
+#define MOST_STEPS 8
 
 /* Where pools work at once the first steps fill the queue between them: they are taken off. */
 #define FILLING_STEPS 2

@@ -3,17 +3,15 @@
 #define MODELS_CALIBRATION_LOG_LENGTHS_H
 
 /*
- * The scenario with the mean lengths of a log. A length whose law has a mean takes the log's, its
- * other quantile (p99 or p90) in proportion; a law from a file, one whose mean is that before the
- * cut, or one that does not allow the mean keeps the scenario's. A note says which.
+ * A scenario with the mean lengths of a log: the laws of prompts and responses are stretched until
+ * the mean that is seen, after the cut, is the log's. Where the cut leaves no such mean, and for
+ * prompts of a trace, the scenario's stay. A note says which.
  */
 
 #include "models/calibration/log_measure.h"
 
-/* Frees *scenario and puts another in its place where lengths change. *known: the responses have
- * the log's mean. RLHFSIM_OK or RLHFSIM_NO_MEMORY. */
-enum rlhfsim_status log_lengths_take(const struct rlhfsim_source *source,
-                                     const struct log_measure *measure, struct log_steps *notes,
-                                     struct rlhfsim_scenario **scenario, bool *known);
+/* Changes the scenario. *known: the responses have the log's mean. False without memory. */
+bool log_lengths_take(const struct log_measure *measure, struct log_steps *notes,
+                      struct rlhfsim_scenario *scenario, bool *known);
 
 #endif
