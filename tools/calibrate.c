@@ -53,7 +53,7 @@ static const char documentation[] =
     "collectives (sweeps as nccl-tests prints them; fabrics.csv), weight-sync (times of weight "
     "syncs; weight_sync.csv), memory (printed peaks of trainers; memory.csv), runs (a folder of "
     "published runs; frameworks.csv) or log (steps of a run of your own, as verl's console prints "
-    "them or as CSV, against its SCENARIO; a file for --calibration of run, check and sweep)."
+    "them or as CSV, against its SCENARIO; a file that run, check and sweep multiply times by)."
     "\v"
     "Examples:\n"
     "  rlhfsim calibrate kernels gemm.csv attention.csv --out mine/kernels.csv\n"

@@ -11,7 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SET = 256, KEY_SEED, KEY_CATALOG, KEY_CALIBRATION, KEY_IGNORE_MEMORY, KEY_QUIET, KEY_JSON };
+enum {
+    KEY_SET = 256,
+    KEY_SEED,
+    KEY_CATALOG,
+    KEY_CALIBRATION,
+    KEY_IGNORE_MEMORY,
+    KEY_QUIET,
+    KEY_JSON
+};
 
 static const struct argp_option table[] = {
     {.name = "set",

@@ -62,6 +62,14 @@ _rlhfsim() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;
+    --calibration)
+        _rlhfsim_files "$word" csv
+        return
+        ;;
+    --scenario)
+        _rlhfsim_files "$word" yaml yml
+        return
+        ;;
     --set | --vary)
         compopt -o nospace 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -S = -W "$("$program" catalog keys 2>/dev/null |
@@ -81,8 +89,8 @@ _rlhfsim() {
         _rlhfsim_catalog "$program" "$word" "$argument"
     elif [[ $command == validate || $command == calibrate ]] && [[ -z $argument ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_rlhfsim_kinds "$program" "$command")" -- "$word")
-    elif [[ $command == validate || $command == calibrate ]]; then
-        _rlhfsim_files "$word" csv
+    elif [[ $command == validate || $command == calibrate || ($command == compare && -n $argument) ]]; then
+        _rlhfsim_files "$word" csv log
     elif [[ $command == merge ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -d -- "$word")

@@ -136,9 +136,8 @@ static enum rlhfsim_status compare(const struct rlhfsim_source *source,
                           comparison->scenario->placement.mode == SCENARIO_ASYNC,
                           &comparison->measure))
         status = RLHFSIM_NO_MEMORY;
-    if (status == RLHFSIM_OK &&
-        !log_lengths_take(&comparison->measure, &comparison->steps, comparison->scenario,
-                          &comparison->lengths_known))
+    if (status == RLHFSIM_OK && !log_lengths_take(&comparison->measure, &comparison->steps,
+                                                  comparison->scenario, &comparison->lengths_known))
         status = RLHFSIM_NO_MEMORY;
     if (status == RLHFSIM_OK)
         status = log_fit_make(comparison->scenario, &comparison->measure, options->fit, diagnostics,

@@ -39,9 +39,8 @@ static bool take(struct scenario_lengths *lengths, const char *key, double mean,
         return true;
     *taken = allowed && stretch_to_seen(&lengths->fitted, mean, &stretched);
     if (!*taken)
-        return log_steps_note(notes,
-                              "the log's mean of %.6g is not taken for %s: its law cannot have it",
-                              mean, key);
+        return log_steps_note(
+            notes, "the log's mean of %.6g is not taken for %s: its law cannot have it", mean, key);
     lengths->fitted = stretched;
     return log_steps_note(notes, "the log's mean of %.6g is taken for %s (scenario: %.6g)", mean,
                           key, before);

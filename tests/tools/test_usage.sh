@@ -35,7 +35,7 @@ for help in --help '-?' -h; do
     expect_empty stderr
 done
 # Only what is built is offered.
-for absent in plan import compare review report; do
+for absent in plan import review report; do
     ! grep -qE "^  $absent " "$scratch/stdout" || fail "$absent is listed"
 done
 
@@ -47,7 +47,7 @@ for command in run check; do
     options=$(grep -n -- '--set=KEY=VALUE' "$scratch/stdout" | cut -d: -f1)
     examples=$(grep -n '^Examples:' "$scratch/stdout" | cut -d: -f1)
     ((options < examples)) || fail "no examples after the options"
-    for option in --set= --seed= --catalog= --ignore-memory --quiet --json; do
+    for option in --set= --seed= --catalog= --calibration= --ignore-memory --quiet --json; do
         expect_stdout "$option"
     done
     [[ $(wc -L <"$scratch/stdout") -le 80 ]] || fail "a line is longer than 80 columns"
@@ -85,7 +85,8 @@ for command in run check; do
     refused "options are not abbreviated: write '--seed' for '--see'" "$command" --see 3 "$scenario"
     refused "options are not abbreviated: write '--ignore-memory' for '--ignore'" \
         "$command" "$scenario" --ignore
-    refused "unknown option '--calibration'" "$command" "$scenario" --calibration file
+    refused "cannot be read: No such file" "$command" "$scenario" --calibration file
+    refused "expected a file, got nothing" "$command" "$scenario" --calibration ''
     refused "unknown option '-x'" "$command" -x "$scenario"
     refused "'--seed' needs a value: --seed N" "$command" "$scenario" --seed
     refused "'--json' takes no value" "$command" "$scenario" --json=yes
