@@ -90,6 +90,18 @@ enum rlhfsim_status base_file_open(const char *path, struct rlhfsim_diagnostics 
     return *stream == NULL ? base_file_failed(path, errno, diagnostics) : RLHFSIM_OK;
 }
 
+enum rlhfsim_status base_file_read_stream(FILE *stream, const char *path,
+                                          struct rlhfsim_diagnostics *diagnostics,
+                                          struct base_file *file) {
+    *file = (struct base_file){0};
+    enum rlhfsim_status status = read_stream(stream, path, diagnostics, file);
+    if (status == RLHFSIM_OK)
+        status = check_text(path, diagnostics, file);
+    if (status != RLHFSIM_OK)
+        base_file_release(file);
+    return status;
+}
+
 enum rlhfsim_status base_file_read(const char *path, struct rlhfsim_diagnostics *diagnostics,
                                    struct base_file *file) {
     FILE *stream;
@@ -97,12 +109,8 @@ enum rlhfsim_status base_file_read(const char *path, struct rlhfsim_diagnostics 
     enum rlhfsim_status status = base_file_open(path, diagnostics, &stream);
     if (status != RLHFSIM_OK)
         return status;
-    status = read_stream(stream, path, diagnostics, file);
+    status = base_file_read_stream(stream, path, diagnostics, file);
     (void)fclose(stream);
-    if (status == RLHFSIM_OK)
-        status = check_text(path, diagnostics, file);
-    if (status != RLHFSIM_OK)
-        base_file_release(file);
     return status;
 }
 

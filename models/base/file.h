@@ -21,6 +21,11 @@ struct base_file {
  * utf8.h), RLHFSIM_NO_MEMORY; the error is added at its place and `file` is empty. */
 enum rlhfsim_status base_file_read(const char *path, struct rlhfsim_diagnostics *diagnostics,
                                    struct base_file *file);
+/* The same from a stream that base_file_open has opened, of which nothing was read; `path` is for
+ * messages. The stream stays open. */
+enum rlhfsim_status base_file_read_stream(FILE *stream, const char *path,
+                                          struct rlhfsim_diagnostics *diagnostics,
+                                          struct base_file *file);
 void base_file_release(struct base_file *file);
 
 /* For readers that take a file piece by piece: opens it, refusing what can hang (a named pipe) as

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct calibration_kind *const kinds[] = {
     &calibration_kernels,     &calibration_training,   &calibration_collectives,
@@ -100,6 +101,12 @@ static enum rlhfsim_status io_status(int error) {
                                                                         : RLHFSIM_IO;
 }
 
+/* A device or a pipe would be replaced by the file. */
+static bool is_special(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 static int write_file(const char *text, const char *directory, const char *name) {
     struct results_output output = {0};
     size_t made = 0;
@@ -124,6 +131,9 @@ enum rlhfsim_status calibration_write_text(const char *text, const char *path,
     const char *name = slash == NULL ? path : slash + 1;
     char directory[PATH_MAX] = ".";
     int error = 0;
+    if (is_special(path))
+        return rlhfsim_diagnostics_add(diagnostics, RLHFSIM_INVALID, path, 0, 0,
+                                       "is a device or a pipe, expected a file");
     if (slash != NULL && (size_t)(slash - path) >= sizeof directory)
         error = ENAMETOOLONG;
     else if (*name == '\0')

@@ -189,18 +189,15 @@ static void take_line(struct console *console) {
         console->steps->count--;
 }
 
-enum rlhfsim_status log_console_read(struct log_steps *steps, const char *path,
+enum rlhfsim_status log_console_read(struct log_steps *steps, FILE *stream, const char *path,
                                      struct rlhfsim_diagnostics *diagnostics) {
-    struct console console = {.first = steps->count, .steps = steps};
-    enum rlhfsim_status status = base_file_open(path, diagnostics, &console.stream);
-    if (status != RLHFSIM_OK)
-        return status;
+    struct console console = {.stream = stream, .first = steps->count, .steps = steps};
+    enum rlhfsim_status status = RLHFSIM_OK;
     errno = 0;
     while (!console.failed && next_line(&console))
         take_line(&console);
     if (ferror(console.stream))
         status = base_file_failed(path, errno, diagnostics);
-    (void)fclose(console.stream);
     free(console.line);
     return console.failed ? RLHFSIM_NO_MEMORY : status;
 }

@@ -28,6 +28,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* What frameworks time, in the order in which it is reported. */
 #define LOG_TIMER_MAP(XX)                      \
@@ -102,9 +103,9 @@ bool log_steps_note(struct log_steps *steps, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* log_console.c and log_table.c: the two forms of a file. */
-enum rlhfsim_status log_console_read(struct log_steps *steps, const char *path,
+enum rlhfsim_status log_console_read(struct log_steps *steps, FILE *stream, const char *path,
                                      struct rlhfsim_diagnostics *diagnostics);
-enum rlhfsim_status log_table_read(struct log_steps *steps, const char *path,
+enum rlhfsim_status log_table_read(struct log_steps *steps, FILE *stream, const char *path,
                                    struct rlhfsim_diagnostics *diagnostics);
 
 #endif

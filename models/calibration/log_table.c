@@ -198,7 +198,7 @@ static void read_rows(struct table *table) {
     }
 }
 
-enum rlhfsim_status log_table_read(struct log_steps *steps, const char *path,
+enum rlhfsim_status log_table_read(struct log_steps *steps, FILE *stream, const char *path,
                                    struct rlhfsim_diagnostics *diagnostics) {
     struct base_arena arena = {0};
     struct base_file file;
@@ -208,7 +208,7 @@ enum rlhfsim_status log_table_read(struct log_steps *steps, const char *path,
                           .first = steps->count,
                           .last = steps->count,
                           .status = RLHFSIM_OK};
-    enum rlhfsim_status status = base_file_read(path, diagnostics, &file);
+    enum rlhfsim_status status = base_file_read_stream(stream, path, diagnostics, &file);
     if (status != RLHFSIM_OK)
         return status;
     status = csv_table_read(&arena, path, file.text, file.length, diagnostics, &table.csv);

@@ -123,6 +123,19 @@ rlhfsim calibrate log "$log" --scenario "$scenario" --out "$scratch/mine"
 expect_status 2
 expect_files "$scratch/mine" own.csv
 
+rlhfsim calibrate log "$log" --scenario "$scenario" --out /dev/null
+expect_status 2
+expect_stderr "/dev/null: error: is a device or a pipe, expected a file"
+[[ -c /dev/null ]] || fail "the device is gone"
+
+# ---- a log from a pipe -----------------------------------------------------------------------------
+try bash -c '"$1" compare "$2" <(cat "$3")' bash "$program" "$scenario" "$log"
+expect_status 0
+expect_stdout "the median of 1 step"
+try bash -c '"$1" compare "$2" <(cat "$3")' bash "$program" "$scenario" "$scratch/logs/wide.csv"
+expect_status 0
+expect_stdout "the median of 2 steps"
+
 # ---- bad usage -------------------------------------------------------------------------------------
 rlhfsim calibrate log "$log"
 expect_status 2
