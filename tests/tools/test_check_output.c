@@ -54,7 +54,7 @@ static const char summary_json[] =
     " \"phase\": null, \"phase_share\": null, \"phase_shorter_fraction\": null},"
     " \"critical_path\": [{\"phase\": \"rollout\", \"share\": " FIGURE("0.625")
     "},{\"phase\": \"actor_update\", \"share\": " FIGURE("0.375")
-    "}],\"events\": 42, \"provenance\": {\"cluster.gpu\": \"measured\"}}";
+    "}],\"events\": 42, \"calibration\": null, \"provenance\": {\"cluster.gpu\": \"measured\"}}";
 /* clang-format on */
 
 static const char phases_csv[] = "step,phase,start_s,end_s,busy_s,idle_s\n"
@@ -162,6 +162,7 @@ static const struct spoilt {
     {"summary.json", "\"name\": \"made by hand\"", "\"name\": 1", "name is of the wrong kind"},
     {"summary.json", "\"events\": 42", "\"events\": -1", "events is of the wrong kind"},
     {"summary.json", "\"events\": 42", "\"events\": null", "events is null"},
+    {"summary.json", "\"calibration\": null", "\"calibration\": 1", "calibration is of the wrong"},
     {"summary.json", "\"fits\": true", "\"fits\": 1", "memory.fits is of the wrong kind"},
     {"summary.json", "\"validation\": {", "\"evaluation\": {", "validation is missing"},
     {"summary.json", "\"p10\": 50.5, ", "", "tokens_per_s_per_gpu is not {p10, p50, p90}"},
@@ -338,7 +339,7 @@ static const char infeasible_json[] =
     " \"pretraining_fraction\": null}, \"limit\": {\"resource\": null,"
     " \"gain_fraction\": null}, \"scaling\": {\"faster_fraction\": null, \"dearer_fraction\": null,"
     " \"phase\": null, \"phase_share\": null, \"phase_shorter_fraction\": null},"
-    " \"critical_path\": null, \"events\": null,"
+    " \"critical_path\": null, \"events\": null, \"calibration\": null,"
     " \"provenance\": {\"prices\": \"assumed\"}}";
 /* clang-format on */
 

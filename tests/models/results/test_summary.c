@@ -236,6 +236,7 @@ static const char *const contract[] = {
     "critical_path.1.phase",
     "critical_path.1.share",
     "events",
+    "calibration",
     "provenance.cluster.gpu",
     "provenance.prices",
 };
@@ -430,9 +431,9 @@ START_TEST(text_is_stable_and_ordered) {
     static const char start[] = "{\n  \"name\": \"a \\\"quoted\\\" name, \xc3\xa9\",\n";
     ck_assert_int_eq(strncmp(text, start, strlen(start)), 0);
     static const char *const order[] = {
-        "\"name\"",      "\"time\"",          "\"steps\"",  "\"throughput\"", "\"rollout\": {",
-        "\"staleness\"", "\"memory\"",        "\"cost\"",   "\"gpu_hours\"",  "\"idle_fraction\"",
-        "\"limit\"",     "\"critical_path\"", "\"events\"", "\"provenance\""};
+        "\"name\"",      "\"time\"",          "\"steps\"",  "\"throughput\"",  "\"rollout\": {",
+        "\"staleness\"", "\"memory\"",        "\"cost\"",   "\"gpu_hours\"",   "\"idle_fraction\"",
+        "\"limit\"",     "\"critical_path\"", "\"events\"", "\"calibration\"", "\"provenance\""};
     const char *place = text;
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         place = strstr(place, order[i]);
