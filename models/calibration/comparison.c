@@ -99,14 +99,30 @@ enum rlhfsim_status rlhfsim_comparison_write(const struct rlhfsim_comparison *co
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static bool note_doubts(struct rlhfsim_comparison *comparison) {
-    const struct log_forecast *forecast = &comparison->fit.before;
+#define ODD_FACTOR 4.0 /* or one over it */
+
+/* Factors are for what software and hardware do differently, not for another run. */
+static bool note_odd_factors(struct rlhfsim_comparison *comparison) {
     bool good = true;
+    for (int part = 0; part < SCENARIO_PARTS && good; part++) {
+        double factor = comparison->fit.factors[part];
+        if (comparison->fit.fitted[part] && (factor > ODD_FACTOR || factor < 1.0 / ODD_FACTOR))
+            good = log_steps_note(&comparison->steps,
+                                  "a factor of %.3g for %s is no calibration: is it the same run?",
+                                  factor, scenario_part_name((enum scenario_part)part));
+    }
+    return good;
+}
+
+static bool note_doubts(struct rlhfsim_comparison *comparison, bool fit) {
+    const struct log_forecast *forecast = &comparison->fit.before;
+    bool good = note_odd_factors(comparison);
     if (!forecast->fits)
-        good = log_steps_note(&comparison->steps,
+        good = good &&
+               log_steps_note(&comparison->steps,
                               "by the forecast this scenario does not fit in memory, but it ran: "
                               "is it the same run?");
-    if (forecast->overlaps)
+    if (forecast->overlaps && fit)
         good = good && log_steps_note(&comparison->steps,
                                       "phases overlap: the fit goes by the step and by the "
                                       "trainer's phases, not by the wait");
@@ -144,7 +160,7 @@ static enum rlhfsim_status compare(const struct rlhfsim_source *source,
                               &comparison->fit);
     if (status == RLHFSIM_OK)
         status = check_use(comparison, options, diagnostics);
-    if (status == RLHFSIM_OK && !note_doubts(comparison))
+    if (status == RLHFSIM_OK && !note_doubts(comparison, options->fit))
         status = RLHFSIM_NO_MEMORY;
     return status == RLHFSIM_OK ? make_text(comparison, options) : status;
 }

@@ -98,6 +98,12 @@ expect_stdout "the median of 2 steps"
 tr -s ' \n' ' ' <"$scratch/stdout" | grep -q "mean of 702 is taken for rollout.response_tokens" ||
     fail "lengths are not taken over, or not said"
 
+# ---- a log of another run ---------------------------------------------------------------------------
+printf 'phase,seconds\nrollout,3000\nstep,3100\n' >"$scratch/logs/other.csv"
+rlhfsim calibrate log "$scratch/logs/other.csv" --scenario "$scenario" --out "$scratch/other.csv"
+expect_status 0
+expect_stdout "is it the same run?"
+
 # ---- bad logs: said, exit 2, nothing written -------------------------------------------------------
 printf 'no step in here\n' >"$scratch/logs/none.log"
 printf 'step,phase,seconds\n1,rolout,3\n' >"$scratch/logs/name.csv"
