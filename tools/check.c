@@ -3,6 +3,7 @@
 #include "command.h"
 #include "diagnose.h"
 #include "note.h"
+#include "pipeline.h"
 #include "session.h"
 #include "verdict.h"
 
@@ -63,7 +64,14 @@ static bool only_memory_is_wrong(const struct session *session) {
 static int execute(const struct check *check) {
     const struct options *options = &check->options;
     struct session session;
-    enum rlhfsim_status status = session_load(&session, options);
+    struct pipeline_request chain = {.options = options};
+    enum rlhfsim_status status = pipeline_find(&chain);
+    if (status != RLHFSIM_OK)
+        return rlhfsim_status_exit(status);
+    if (chain.pipeline != NULL && !check->min_gpus && !check->max_microbatch)
+        return pipeline_execute(&chain);
+    pipeline_drop(&chain);
+    status = session_load(&session, options);
     session.wants_min_gpus = check->min_gpus;
     session.wants_max_microbatch = check->max_microbatch;
     if (status == RLHFSIM_OK)

@@ -4,6 +4,7 @@
 #include "diagnose.h"
 #include "interrupt.h"
 #include "note.h"
+#include "pipeline.h"
 #include "progress.h"
 #include "session.h"
 
@@ -33,7 +34,8 @@ static const struct argp_option table[] = {
 static const char documentation[] =
     "Simulates the run that the file SCENARIO describes, and says how long it takes, what it "
     "costs, "
-    "whether it fits in memory and where the time goes."
+    "whether it fits in memory and where the time goes. A file with a pipeline runs its stages one "
+    "after the other."
     "\v"
     "Examples:\n"
     "  rlhfsim run ppo.yaml\n"
@@ -77,7 +79,14 @@ static enum rlhfsim_status forecast(const struct run *run, struct session *sessi
 
 static int execute(const struct run *run) {
     struct session session;
-    enum rlhfsim_status status = session_load(&session, &run->options);
+    struct pipeline_request chain = {
+        .options = &run->options, .replicates = (int)run->replicates, .out = run->out};
+    enum rlhfsim_status status = pipeline_find(&chain);
+    if (status != RLHFSIM_OK)
+        return rlhfsim_status_exit(status);
+    if (chain.pipeline != NULL)
+        return pipeline_execute(&chain);
+    status = session_load(&session, &run->options);
     if (status == RLHFSIM_OK)
         status = forecast(run, &session);
     return session_end(&session, status, note_forecast);

@@ -15,6 +15,7 @@
 #include <rlhfsim/diagnostics.h>
 #include <rlhfsim/facts.h>
 #include <rlhfsim/forecast.h>
+#include <rlhfsim/pipeline.h>
 #include <rlhfsim/scenario.h>
 #include <rlhfsim/status.h>
 #include <rlhfsim/summary.h>

@@ -50,6 +50,13 @@ static enum rlhfsim_status read_tree(struct rlhfsim_source *source,
     status = tree_read(&source->arena, &text, diagnostics, &source->root);
     if (source->root == NULL)
         return status;
+    const struct tree_entry *pipeline = tree_find(source->root, "pipeline");
+    if (pipeline != NULL) {
+        source->root = NULL;
+        return tree_error(diagnostics, pipeline->place,
+                          "this is a pipeline of scenarios, which is for rlhfsim run, or rlhfsim "
+                          "check without searches; expected a scenario");
+    }
     return worse(status, scenario_sets_apply(&source->arena, options->sets, options->set_count,
                                              diagnostics, &source->root));
 }
