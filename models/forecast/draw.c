@@ -12,7 +12,8 @@ enum {
     PURPOSE_RESPONSE_LENGTH = 2,
     PURPOSE_RESPONSE_GROUP = 3,
     PURPOSE_MIXED = 4,
-    PURPOSE_REWARD = 5
+    PURPOSE_REWARD = 5,
+    PURPOSE_TOOL = 6
 };
 
 static double uniform(const struct forecast_draw *draw, uint8_t purpose, uint64_t place,
@@ -108,6 +109,10 @@ uint32_t forecast_draw_response(const struct forecast_draw *draw,
 
 bool forecast_draw_mixed(const struct forecast_draw *draw, uint64_t prompt, double chance) {
     return uniform(draw, PURPOSE_MIXED, answer_place(draw, prompt, prompt), 0) < chance;
+}
+
+double forecast_draw_tool(const struct forecast_draw *draw, uint64_t answer, uint32_t turn) {
+    return uniform(draw, PURPOSE_TOOL, answer_place(draw, answer, answer), turn);
 }
 
 double forecast_draw_reward(const struct forecast_draw *draw, uint64_t answer) {

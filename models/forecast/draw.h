@@ -45,6 +45,9 @@ void forecast_draw_group(const struct forecast_draw *draw, uint64_t place, uint6
 uint32_t forecast_draw_response(const struct forecast_draw *draw,
                                 const struct forecast_group *group, size_t copy, bool *cut);
 
+/* The uniform number behind the time of a tool after turn `turn` of an answer of the step. */
+double forecast_draw_tool(const struct forecast_draw *draw, uint64_t answer, uint32_t turn);
+
 /* The probability that tells how long the reward of answer number `answer` of the step takes. */
 double forecast_draw_reward(const struct forecast_draw *draw, uint64_t answer);
 

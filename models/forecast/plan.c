@@ -285,6 +285,7 @@ static void plan_engine(struct forecast_plan *plan) {
         .max_batched_tokens = scenario->rollout.max_num_batched_tokens,
         .response_limit = scenario->rollout.max_new_tokens,
         .speculation = scenario->rollout.speculation,
+        .keep_turns = scenario->rollout.keep_kv,
         .time_factor = scenario_factor(scenario, SCENARIO_PART_ROLLOUT),
     };
     plan->replicas = plan->pools[plan->engine_pool].gpus / generation_plan_gpus(&plan->generation);

@@ -79,6 +79,12 @@ static enum rlhfsim_status add_replicas(struct forecast_runner *runner) {
     if (plan->replicas == 0)
         return RLHFSIM_OK;
     runner->requests = calloc(most_requests(runner), sizeof *runner->requests);
+    if (plan->scenario->rollout.turns > 1) {
+        size_t turns = most_requests(runner) * (size_t)(plan->scenario->rollout.turns - 1);
+        runner->turns = calloc(turns, sizeof *runner->turns);
+        if (runner->turns == NULL)
+            return RLHFSIM_NO_MEMORY;
+    }
     runner->replicas = calloc((size_t)plan->replicas, sizeof *runner->replicas);
     runner->shares = calloc((size_t)plan->replicas, sizeof *runner->shares);
     runner->loads = calloc((size_t)plan->replicas, sizeof *runner->loads);
@@ -166,6 +172,7 @@ static void runner_free(struct forecast_runner *runner) {
     generation_costs_free(runner->costs);
     forecast_async_free(runner->async);
     free(runner->requests);
+    free(runner->turns);
     free(runner->shares);
     free(runner->loads);
     free(runner->routes);

@@ -74,6 +74,7 @@ struct forecast_runner {
     struct generation_replica **replicas;
     struct generation_cost *costs; /* of all replicas */
     struct generation_request *requests;
+    struct generation_turn *turns; /* rollout.turns - 1 of each request; NULL: a single one */
     int replicas_running;
     struct forecast_async *async; /* NULL in other placements */
     struct forecast_checks {      /* of rewards that are made one by one; else NULL */

@@ -7,7 +7,7 @@
 
 #include "models/forecast/work_rollout.h"
 
-#include "models/forecast/draw.h"
+#include "models/forecast/turns.h"
 
 #include "models/generation/floor.h"
 #include "sim/recorder.h"
@@ -70,18 +70,42 @@ static void replica_done(struct sim *sim, void *subject, uint64_t replica,
 static void make_requests(struct forecast_lane *lane, struct rollout rollout) {
     const struct forecast_samples *samples = &lane->flight->samples;
     struct generation_request *requests = lane->runner->requests;
-    const struct generation_request *longest = requests;
     for (size_t i = 0; i < rollout.prompts * rollout.copies; i++) {
         requests[i] = (struct generation_request){
             .prompt_tokens = samples->prompt_tokens[rollout.first + i],
             .response_tokens = samples->response_tokens[rollout.first + i],
             .group = (uint32_t)(i / rollout.copies),
         };
-        if (requests[i].response_tokens > longest->response_tokens)
-            longest = &requests[i];
     }
+}
+
+/* The longest of the requests alone: its own tokens, and the tools that it waits for. */
+static void note_floor(struct forecast_lane *lane, size_t count) {
+    const struct generation_request *requests = lane->runner->requests, *longest = requests;
+    for (size_t i = 1; i < count; i++)
+        if (generation_request_tokens(&requests[i]) - requests[i].prompt_tokens >
+            generation_request_tokens(longest) - longest->prompt_tokens)
+            longest = &requests[i];
+    struct generation_request alone = {.prompt_tokens = longest->prompt_tokens,
+                                       .response_tokens = forecast_turns_tokens(longest)};
     lane->runner->measures->tail_floor_s +=
-        generation_alone_s(&lane->runner->plan->generation, longest);
+        generation_alone_s(&lane->runner->plan->generation, &alone) +
+        forecast_turns_latency_s(longest);
+}
+
+/* Turns of all requests, as they lie; the first one's number within the step is `first`. */
+static void give_turns(struct forecast_lane *lane, size_t count, size_t copies, uint64_t first) {
+    struct forecast_runner *runner = lane->runner;
+    size_t most = (size_t)runner->plan->scenario->rollout.turns - 1;
+    struct forecast_draw draw;
+    if (runner->turns == NULL)
+        return;
+    forecast_draw_start(runner->plan, runner->options->replicate, lane->flight->step, &draw);
+    for (size_t i = 0; i < count; i++) {
+        struct generation_request *request = &runner->requests[i];
+        forecast_turns_give(&draw, first + request->group * copies + i % copies,
+                            runner->turns + i * most, request);
+    }
 }
 
 /* Requests of one replica lie side by side: a prompt moves with its samples. */
@@ -188,8 +212,16 @@ enum sim_status runner_work_validate(struct forecast_lane *lane) {
                 .group = (uint32_t)p};
         }
     }
+    give_turns(lane, next, copies, VALIDATION_PROMPT);
     deal_out(runner, prompts);
     return start_replicas(lane, copies);
+}
+
+/* Rounds follow one another; greedy answers come before the first. */
+static uint64_t first_answer(const struct forecast_lane *lane) {
+    const struct forecast_samples *samples = &lane->flight->samples;
+    bool greedy = runner_current(lane)->work == ALGORITHM_WORK_GREEDY;
+    return greedy ? 0 : (uint64_t)samples->round * samples->capacity;
 }
 
 /* All samples of a prompt go to one replica; a replica without prompts is idle. */
@@ -203,5 +235,7 @@ enum sim_status runner_work_generate(struct forecast_lane *lane) {
         balance_load(lane, rollout);
     else
         deal_out(runner, rollout.prompts);
+    give_turns(lane, rollout.prompts * rollout.copies, rollout.copies, first_answer(lane));
+    note_floor(lane, rollout.prompts * rollout.copies);
     return start_replicas(lane, rollout.copies);
 }

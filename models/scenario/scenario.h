@@ -184,6 +184,10 @@ struct rlhfsim_scenario {
         bool prefix_caching, chunked_prefill, cuda_graphs;
         enum generation_preemption preemption;
         enum scenario_routing routing;
+        int turns;
+        int64_t observation_tokens;
+        double tool_s, tool_p99_s; /* the latter of a log-normal law; 0: all take tool_s */
+        bool keep_kv;
         struct generation_speculation speculation;
         struct scenario_lengths prompt, response;
         struct generation_trace *trace; /* where one of them is a trace */

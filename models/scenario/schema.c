@@ -540,6 +540,29 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                              "to the replica with the fewest prompt tokens so far",
                              CHOICE(routing_choices), ROLLOUT, .fallback = "static",
                              FIELD(rollout.routing)},
+    [KEY_ROLLOUT_TURNS] =
+        {"rollout.turns",
+         "turns of a conversation at most, between which a tool or an environment "
+         "works; all its tokens behind the prompt are the response",
+         INTEGER(1, 64), ROLLOUT, .fallback = "1", FIELD(rollout.turns)},
+    [KEY_ROLLOUT_OBSERVATION_TOKENS] = {"rollout.observation_tokens",
+                                        "tokens that a tool adds to the response after each turn "
+                                        "but the last",
+                                        INTEGER(0, 1000000), ROLLOUT, .fallback = "0",
+                                        FIELD(rollout.observation_tokens)},
+    [KEY_ROLLOUT_TOOL_TIME] = {"rollout.tool_time", "time that a tool takes after a turn",
+                               QUANTITY(BASE_TIME, 0, 864000), ROLLOUT, .fallback = "0 s",
+                               FIELD(rollout.tool_s)},
+    [KEY_ROLLOUT_TOOL_TIME_P99] =
+        {"rollout.tool_time_p99",
+         "time that 99 in 100 calls of a tool do not exceed, with which "
+         "their times have a log-normal law of mean tool_time; by default "
+         "all take that",
+         QUANTITY(BASE_TIME, 0, 864000), .above = true, ROLLOUT, FIELD(rollout.tool_p99_s)},
+    [KEY_ROLLOUT_KEEP_KV] = {"rollout.keep_kv",
+                             "whether keys and values stay while a tool works; else they are "
+                             "computed again for the next turn",
+                             BOOLEAN, ROLLOUT, .fallback = "true", FIELD(rollout.keep_kv)},
     [KEY_ROLLOUT_SPECULATIVE_TOKENS] = {"rollout.speculative_tokens",
                                         "draft tokens that one iteration checks; 0 without "
                                         "speculative decoding",

@@ -143,6 +143,16 @@ static const struct bad_case cases[] = {
      "generates in fixed batches; leave it out"},
     {"  tp: 2\n", "  tp: 2\n  engine: plain\n  cuda_graphs: true\n",
      "s.yaml:24:16: error: rollout.cuda_graphs is true, but rollout.engine: plain has none"},
+    /* turns */
+    {"  tp: 2\n", "  tp: 2\n  turns: 3\n  engine: plain\n",
+     "s.yaml:23:10: error: rollout.turns is 3, expected 1 with rollout.engine: plain, which "
+     "generates in fixed batches"},
+    {"  tp: 2\n", "  tp: 2\n  tool_time: 2 s\n",
+     "s.yaml:23:3: error: rollout.tool_time is used by rollout.turns above 1 only; leave it out"},
+    {"  tp: 2\n", "  tp: 2\n  turns: 2\n  tool_time: 2 s\n  tool_time_p99: 1 s\n",
+     "s.yaml:25:18: error: rollout.tool_time_p99 is 1 s, expected more than rollout.tool_time (2 "
+     "s) "
+     "and at most 14.9 times as much"},
     {"  tp: 2\n", "  tp: 2\n  pp: 2\n  engine: plain\n",
      "s.yaml:23:7: error: rollout.pp is 2, expected 1 with rollout.engine: plain, which has no "
      "stages"},
