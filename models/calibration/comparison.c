@@ -7,6 +7,7 @@
 #include "models/calibration/log_causes.h"
 #include "models/calibration/log_fit.h"
 #include "models/calibration/log_lengths.h"
+#include "models/calibration/log_read.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,7 +147,7 @@ static enum rlhfsim_status compare(const struct rlhfsim_source *source,
     enum rlhfsim_status status =
         rlhfsim_source_scenario(source, NULL, 0, diagnostics, &comparison->scenario);
     for (size_t i = 0; i < options->log_count && status == RLHFSIM_OK; i++)
-        status = log_steps_read(&comparison->steps, options->logs[i], diagnostics);
+        status = log_read(&comparison->steps, options->logs[i], diagnostics);
     if (status == RLHFSIM_OK &&
         !log_measure_make(&comparison->steps,
                           comparison->scenario->placement.mode == SCENARIO_ASYNC,

@@ -4,7 +4,7 @@
  * colours, progress bars and traces, and a run that was killed ends anywhere. A line that does not
  * have a step is passed over, an entry that cannot be used is left out and counted.
  */
-#include "models/calibration/log_steps.h"
+#include "models/calibration/log_forms.h"
 
 #include "models/base/file.h"
 #include "models/base/text.h"

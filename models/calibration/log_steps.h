@@ -86,10 +86,6 @@ struct log_steps {
     struct log_note *notes; /* what was left out and why */
 };
 
-/* Adds the steps of a file. RLHFSIM_OK; RLHFSIM_INVALID with the errors added, also where the file
- * has no step with a timer; RLHFSIM_IO, RLHFSIM_NO_MEMORY. */
-enum rlhfsim_status log_steps_read(struct log_steps *steps, const char *path,
-                                   struct rlhfsim_diagnostics *diagnostics);
 void log_steps_release(struct log_steps *steps);
 
 /* ---- for the readers ------------------------------------------------------------------------- */
@@ -101,11 +97,5 @@ bool log_step_is_empty(const struct log_step *step);
 /* Counts a note; the text is copied. False without memory. */
 bool log_steps_note(struct log_steps *steps, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* log_console.c and log_table.c: the two forms of a file. */
-enum rlhfsim_status log_console_read(struct log_steps *steps, FILE *stream, const char *path,
-                                     struct rlhfsim_diagnostics *diagnostics);
-enum rlhfsim_status log_table_read(struct log_steps *steps, FILE *stream, const char *path,
-                                   struct rlhfsim_diagnostics *diagnostics);
 
 #endif

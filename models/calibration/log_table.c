@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/calibration/log_steps.h"
+#include "models/calibration/log_forms.h"
 
 #include "models/base/file.h"
 #include "models/base/text.h"

@@ -3,7 +3,7 @@
  * libFuzzer: a log of steps, console or table, and the same bytes as a calibration file. Both are
  * read from a file in memory.
  */
-#include "models/calibration/log_steps.h"
+#include "models/calibration/log_read.h"
 #include "models/scenario/calibration.h"
 
 #include <stdint.h>
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int file = memfd_create("log", 0);
     if (diagnostics != NULL && file >= 0 && write(file, data, size) == (ssize_t)size) {
         (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-        (void)log_steps_read(&steps, path, diagnostics);
+        (void)log_read(&steps, path, diagnostics);
         (void)scenario_calibration_read(path, diagnostics, &calibration);
     }
     if (file >= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Logs of steps: both forms, everything that a console can hold, and tables with mistakes. */
 
-#include "models/calibration/log_steps.h"
+#include "models/calibration/log_read.h"
 #include "tests/testing.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static enum rlhfsim_status read_bytes(const char *bytes, size_t length) {
     ck_assert_int_eq(fclose(stream), 0);
     struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
     ck_assert_ptr_nonnull(diagnostics);
-    enum rlhfsim_status status = log_steps_read(&steps, path, diagnostics);
+    enum rlhfsim_status status = log_read(&steps, path, diagnostics);
     errors[0] = '\0';
     for (size_t i = 0; i < rlhfsim_diagnostics_count(diagnostics); i++) {
         rlhfsim_error_format(rlhfsim_diagnostics_get(diagnostics, i), line, sizeof line);
@@ -195,8 +195,8 @@ END_TEST
 
 START_TEST(files_that_are_none) {
     struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
-    ck_assert_int_eq(log_steps_read(&steps, "/no/such/log", diagnostics), RLHFSIM_INVALID);
-    ck_assert_int_eq(log_steps_read(&steps, "/tmp", diagnostics), RLHFSIM_INVALID);
+    ck_assert_int_eq(log_read(&steps, "/no/such/log", diagnostics), RLHFSIM_INVALID);
+    ck_assert_int_eq(log_read(&steps, "/tmp", diagnostics), RLHFSIM_INVALID);
     ck_assert_uint_eq(rlhfsim_diagnostics_count(diagnostics), 2);
     rlhfsim_diagnostics_free(diagnostics);
 }
