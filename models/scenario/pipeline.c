@@ -82,25 +82,25 @@ static const char *text_of(struct reading *reading, const struct tree_node *mapp
     return NULL;
 }
 
-/* A name becomes a folder's. */
-static bool is_name(const char *text) {
-    return strlen(text) < NAME_BYTES &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") ==
-               strlen(text) &&
-           *text != '.';
+#define NAME_SIGNS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+/* A stage's name becomes a folder's, beside summary.json. */
+static bool is_name(const char *text, bool dots) {
+    size_t length = strlen(text);
+    return length < NAME_BYTES && strspn(text, dots ? NAME_SIGNS "." : NAME_SIGNS) == length;
 }
 
 static void take_name(struct reading *reading, const struct tree_node *mapping, const char *key,
-                      char name[NAME_BYTES]) {
+                      bool dots, char name[NAME_BYTES]) {
     const char *text = text_of(reading, mapping, key);
     if (text == NULL)
         return;
-    if (is_name(text))
+    if (is_name(text, dots))
         base_text_copy(name, NAME_BYTES, text);
     else
         (void)tree_error(reading->diagnostics, tree_find(mapping, key)->value->place,
-                         "%s is '%s', expected at most %d letters, digits, '_', '-' and '.'", key,
-                         text, NAME_BYTES - 1);
+                         "%s is '%s', expected at most %d letters, digits, '_'%s and '-'", key,
+                         text, NAME_BYTES - 1, dots ? ", '.'" : "");
 }
 
 static int64_t repeats_of(struct reading *reading, const struct tree_entry *entry) {
@@ -226,7 +226,7 @@ static void read_stage(struct reading *reading, const struct tree_node *mapping,
     struct stage *stage = &pipeline->stages[pipeline->count++];
     *stage = (struct stage){.place = mapping->place, .times = times};
     check_keys(reading, mapping, known);
-    take_name(reading, mapping, "stage", stage->name);
+    take_name(reading, mapping, "stage", false, stage->name);
     check_twice(reading, stage);
     const char *path = text_of(reading, mapping, "scenario");
     stage->path = path == NULL ? NULL : beside(reading, path);
@@ -274,7 +274,7 @@ static enum rlhfsim_status read_pipeline(struct reading *reading, const struct t
     static const char *const known[] = {"name", "pipeline", NULL};
     size_t errors_before = rlhfsim_diagnostics_count(reading->diagnostics);
     check_keys(reading, root, known);
-    take_name(reading, root, "name", reading->pipeline->name);
+    take_name(reading, root, "name", true, reading->pipeline->name);
     read_list(reading, tree_find(root, "pipeline")->value, 1);
     if (reading->out_of_memory)
         return RLHFSIM_NO_MEMORY;

@@ -80,6 +80,8 @@ mistake 'name: x\npipeline:\n  - {stage: a, scenari: sft.yaml}\n' "$bad:3:16: er
 mistake 'name: x\npipeline:\n  - {stage: a, scenario: no.yaml}\n' "$scratch/in/no.yaml"
 mistake 'name: x\npipeline:\n  - {stage: a, scenario: sft.yaml}\n  - {stage: a, scenario: sft.yaml}\n' "$bad:4:5: error: stage 'a' is written twice, first on line 3"
 mistake 'name: x\npipeline:\n  - {stage: a/b, scenario: sft.yaml}\n' "$bad:3:13: error: stage is 'a/b', expected"
+mistake 'name: x\npipeline:\n  - {stage: summary.json, scenario: sft.yaml}\n' "$bad:3:13: error: stage is 'summary.json', expected"
+mistake 'name: x\npipeline:\n  - {stage: a, scenario: bad.yaml}\n' "$bad:3:5: error: stage 'a' is not legal, see above"
 mistake 'name: x\npipeline:\n  - {stage: a, scenario: sft.yaml, set: {nonsense: 1}}\n' "$bad:3:5: error: stage 'a' is not legal, see above"
 mistake 'name: x\npipeline:\n  - {repeat: 0, stages: [{stage: a, scenario: sft.yaml}]}\n' "$bad:3:14: error: repeat is '0', expected a whole number from 1"
 mistake 'name: x\nsteps: 3\npipeline:\n  - {stage: a, scenario: sft.yaml}\n' "$bad:2:1: error: unknown key 'steps' of a pipeline"
