@@ -5,7 +5,7 @@
 #include "models/scenario/draft.h"
 
 /* The largest p99 over the mean that a log-normal law has: exp(z^2 / 2) with z of 99 %. */
-#define MOST_P99 14.9
+#define SCENARIO_MOST_P99 14.9
 
 /* Keys that a single turn has no use for. */
 static void blame_unused(struct scenario_draft *draft) {
@@ -20,11 +20,12 @@ static void blame_unused(struct scenario_draft *draft) {
 
 static void check_tool(struct scenario_draft *draft) {
     double mean = draft->scenario->rollout.tool_s, p99 = draft->scenario->rollout.tool_p99_s;
-    if (scenario_known(draft, KEY_ROLLOUT_TOOL_TIME_P99) && (p99 <= mean || p99 > MOST_P99 * mean))
+    if (scenario_known(draft, KEY_ROLLOUT_TOOL_TIME_P99) &&
+        (p99 <= mean || p99 > SCENARIO_MOST_P99 * mean))
         scenario_blame(draft, KEY_ROLLOUT_TOOL_TIME_P99,
                        "rollout.tool_time_p99 is %g s, expected more than rollout.tool_time (%g s) "
                        "and at most %g times as much",
-                       p99, mean, MOST_P99);
+                       p99, mean, SCENARIO_MOST_P99);
 }
 
 void scenario_check_turns(struct scenario_draft *draft) {

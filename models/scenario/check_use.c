@@ -163,16 +163,17 @@ static void check_companions(struct scenario_draft *draft) {
 /* ---- rewards ------------------------------------------------------------------------------- */
 
 /* The largest p99 over the mean that a log-normal law has: exp(z^2 / 2) with z of 99 %. */
-#define MOST_P99 14.9
+#define SCENARIO_MOST_P99 14.9
 
 static void check_rewards(struct scenario_draft *draft) {
     const struct rlhfsim_scenario *scenario = draft->scenario;
     double mean = scenario->reward.sample_s, p99 = scenario->reward.sample_p99_s;
-    if (scenario_known(draft, KEY_REWARD_SAMPLE_TIME_P99) && (p99 <= mean || p99 > MOST_P99 * mean))
+    if (scenario_known(draft, KEY_REWARD_SAMPLE_TIME_P99) &&
+        (p99 <= mean || p99 > SCENARIO_MOST_P99 * mean))
         scenario_blame(draft, KEY_REWARD_SAMPLE_TIME_P99,
                        "reward.sample_time_p99 is %g s, expected more than reward.sample_time "
                        "(%g s) and at most %g times as much",
-                       p99, mean, MOST_P99);
+                       p99, mean, SCENARIO_MOST_P99);
     if (scenario_written(draft, KEY_REWARD_WORKERS) &&
         scenario_written(draft, KEY_REWARD_CALLS_PER_SECOND))
         scenario_blame_key(draft, KEY_REWARD_CALLS_PER_SECOND,

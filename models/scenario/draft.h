@@ -12,6 +12,9 @@
 #include "models/scenario/scenario.h"
 #include "models/scenario/values.h"
 
+/* The largest p99 over the mean that a log-normal law has: exp(z^2 / 2) with z of 99 %. */
+#define SCENARIO_MOST_P99 14.9
+
 struct scenario_draft {
     struct rlhfsim_scenario *scenario; /* stored values are in it from the start */
     struct scenario_values values;
