@@ -9,8 +9,7 @@
  * full at left / weight. Both change as other flows stop, and then the level only rises: links wait
  * in a heap under the level that they had when they were put there, and one that comes out too
  * early goes back. So a solve costs flows x hops x log links, where a scan of all links at every
- * level costs levels x links (measured against SimGrid, which scans: 1,024 random flows on 1,024
- * hosts are 2 to 3 times faster this way).
+ * level costs levels x links.
  *
  * Only what is joined to a changed link is looked at: from there over its flows to their links, and
  * so on. Below about one flow a host that is a handful, above it nearly everything.
