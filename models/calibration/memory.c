@@ -60,6 +60,8 @@ static enum rlhfsim_status add_peak(struct peaks *peaks, const char *source,
         return RLHFSIM_NO_MEMORY;
     kept->source = name;
     kept->row = *row;
+    kept->row.scope.gpu = kept->row.cluster.gpu.name; /* the row that was read is gone by then */
+    kept->row.scope.tags = kept->row.tags;
     kept->measured_bytes = measured->bytes;
     peaks->fit.rows[peaks->fit.row_count++] = kept;
     return RLHFSIM_OK;

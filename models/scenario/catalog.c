@@ -187,6 +187,13 @@ const struct catalog_trainer *catalog_trainer(const struct catalog *catalog, con
     return best;
 }
 
+const struct catalog_stated *catalog_stated_at(const struct catalog *catalog, size_t index) {
+    const struct catalog_record *record = catalog->records[CATALOG_STATED];
+    while (record != NULL && index-- > 0)
+        record = record->next;
+    return record == NULL ? NULL : record->item;
+}
+
 const struct column_row *catalog_row(const struct catalog *catalog, enum catalog_kind kind,
                                      const char *name) {
     const struct catalog_record *record = resolve(catalog, kind, name);

@@ -111,6 +111,32 @@ struct catalog_trainer {
     enum training_logits logits;
 };
 
+enum catalog_stated_field {
+    STATED_LONGEST_SEQ_LEN, /* tokens of the longest sequence of a micro-batch: of memory alone */
+    STATED_MICROBATCH,
+    STATED_TP,
+    STATED_PP,
+    STATED_SHARDING,
+    STATED_PRECISION,
+    STATED_RECOMPUTATION,
+    STATED_FUSION,
+    STATED_LOGITS,
+    STATED_OPTIMIZER,
+    STATED_LOADS,       /* "whole": every rank has the whole model before it is cut */
+    STATED_UNSUPPORTED, /* why the steps are no cases */
+    STATED_FIELDS
+};
+
+/* An input of published steps that their source states beside its table. */
+struct catalog_stated {
+    char table[96];  /* the `source` cells of such steps begin with it */
+    char model[64];  /* so does their model; "": any */
+    char remark[64]; /* their notes have it; "": any */
+    enum catalog_stated_field field;
+    char value[96];
+    double number; /* of a field that is one */
+};
+
 struct catalog;
 
 /* NULL when memory is exhausted. */
@@ -150,6 +176,9 @@ const struct training_memory_row *catalog_memory(const struct catalog *catalog, 
 const struct catalog_trainer *catalog_trainer(const struct catalog *catalog, const char *source,
                                               const char *gpu);
 
+/* The statements in the order of their file; NULL past the last one. */
+const struct catalog_stated *catalog_stated_at(const struct catalog *catalog, size_t index);
+
 enum catalog_kind {
     CATALOG_GPUS,
     CATALOG_NODES,
@@ -167,6 +196,7 @@ enum catalog_kind {
     CATALOG_TRAINERS,  /* what software and machine a published table of step times is from */
     CATALOG_LENGTHS,   /* published statistics, for people: no run reads them */
     CATALOG_MEMORY,    /* coefficients of memory, see training/memory.h */
+    CATALOG_STATED,    /* what sources of published steps state beside their tables */
     CATALOG_KIND_COUNT
 };
 

@@ -586,6 +586,50 @@ static bool fill_length(const struct column_row *row, struct rlhfsim_diagnostics
     return true;
 }
 
+static const struct {
+    const char *name;
+    bool counts; /* a whole number from 1 on */
+} stated_fields[STATED_FIELDS] = {[STATED_LONGEST_SEQ_LEN] = {"longest_seq_len", true},
+                                  [STATED_MICROBATCH] = {"microbatch", true},
+                                  [STATED_TP] = {"tp", true},
+                                  [STATED_PP] = {"pp", true},
+                                  [STATED_SHARDING] = {"sharding", false},
+                                  [STATED_PRECISION] = {"precision", false},
+                                  [STATED_RECOMPUTATION] = {"activation_checkpointing", false},
+                                  [STATED_FUSION] = {"fusion", false},
+                                  [STATED_LOGITS] = {"logits", false},
+                                  [STATED_OPTIMIZER] = {"optimizer", false},
+                                  [STATED_LOADS] = {"loads", false},
+                                  [STATED_UNSUPPORTED] = {"unsupported", false}};
+
+#define LARGEST_STATED 1e9
+
+static bool fill_stated(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                        void *item) {
+    struct catalog_stated *stated = item;
+    int field = 0;
+    COPY(stated->table, row->text[STATEMENT_TABLE]);
+    COPY(stated->model, row->text[STATEMENT_MODEL]);
+    COPY(stated->remark, row->text[STATEMENT_REMARK]);
+    COPY(stated->value, row->text[STATEMENT_VALUE]);
+    while (field < STATED_FIELDS &&
+           strcmp(stated_fields[field].name, row->text[STATEMENT_FIELD]) != 0)
+        field++;
+    if (field == STATED_FIELDS)
+        return blame_word(row, STATEMENT_FIELD, "field",
+                          "one of longest_seq_len, microbatch, tp, pp, sharding, precision, "
+                          "activation_checkpointing, fusion, logits, optimizer, loads, unsupported",
+                          diagnostics);
+    stated->field = (enum catalog_stated_field)field;
+    if (!stated_fields[field].counts)
+        return true;
+    if (base_number_read(stated->value, &stated->number) == BASE_NUMBER_OK &&
+        stated->number >= 1.0 && stated->number <= LARGEST_STATED &&
+        floor(stated->number) == stated->number)
+        return true;
+    return blame_word(row, STATEMENT_VALUE, "value", "a whole number from 1 to 1e9", diagnostics);
+}
+
 struct row_type {
     size_t size, provenance;
     bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
@@ -610,6 +654,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_TRAINERS] = {sizeof(struct catalog_trainer), TRAINER_PROVENANCE, fill_trainer},
     [CATALOG_LENGTHS] = {sizeof(struct catalog_length), LENGTH_PROVENANCE, fill_length},
     [CATALOG_MEMORY] = {sizeof(struct training_memory_row), TRAINING_PROVENANCE, fill_memory},
+    [CATALOG_STATED] = {sizeof(struct catalog_stated), STATEMENT_PROVENANCE, fill_stated},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {

@@ -255,6 +255,14 @@ static const struct column trainer_columns[TRAINER_COLUMNS] = {
     {"logits", TEXT(15)},
     ORIGIN};
 
+static const struct column statement_columns[STATEMENT_COLUMNS] = {{"name", TEXT(63)},
+                                                                   {"table", TEXT(95)},
+                                                                   {"model", .type = COLUMN_NOTE},
+                                                                   {"remark", .type = COLUMN_NOTE},
+                                                                   {"field", TEXT(31)},
+                                                                   {"value", TEXT(95)},
+                                                                   ORIGIN};
+
 static const struct column length_columns[LENGTH_COLUMNS] = {
     {"name", TEXT(63)},
     {"what", TEXT(31)},
@@ -321,6 +329,7 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_TRAINING] = {"training.csv", "coefficient", training_columns, TRAINING_COLUMNS},
     [CATALOG_TRAINERS] = {"trainers.csv", "trainer", trainer_columns, TRAINER_COLUMNS},
     [CATALOG_MEMORY] = {"memory.csv", "coefficient", memory_columns, TRAINING_COLUMNS},
+    [CATALOG_STATED] = {"stated.csv", "statement", statement_columns, STATEMENT_COLUMNS},
 };
 
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",

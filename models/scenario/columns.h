@@ -319,6 +319,19 @@ enum trainer_column {
     TRAINER_COLUMNS
 };
 
+enum statement_column {
+    STATEMENT_NAME,
+    STATEMENT_TABLE,
+    STATEMENT_MODEL,
+    STATEMENT_REMARK,
+    STATEMENT_FIELD,
+    STATEMENT_VALUE,
+    STATEMENT_PROVENANCE,
+    STATEMENT_SOURCE,
+    STATEMENT_NOTES,
+    STATEMENT_COLUMNS
+};
+
 enum length_column {
     LENGTH_NAME,
     LENGTH_WHAT,

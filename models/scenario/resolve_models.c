@@ -2,8 +2,8 @@
 /*
  * Which models the run has. The algorithm says which it needs; whether it needs the reference
  * follows from the KL term, which costs nothing more than that model and its pass. An offline
- * algorithm always compares with a reference; with LoRA the actor itself is one, its adapters
- * switched off.
+ * algorithm always compares with a reference. With LoRA the actor itself is one, its adapters
+ * switched off, unless a model is named.
  */
 #include "models/base/file.h"
 #include "models/base/text.h"
@@ -66,9 +66,8 @@ static enum algorithm_need reference_need(const struct scenario_draft *draft) {
     /* What could not be read leaves the need open. */
     if (scenario_given(draft, key) && !scenario_known(draft, key))
         return ALGORITHM_OPTIONAL;
-    if (has_kl(type))
-        return draft->scenario->algorithm.kl == SCENARIO_KL_NONE ? ALGORITHM_FORBIDDEN
-                                                                 : ALGORITHM_REQUIRED;
+    if (has_kl(type) && draft->scenario->algorithm.kl == SCENARIO_KL_NONE)
+        return ALGORITHM_FORBIDDEN;
     return adapters ? ALGORITHM_OPTIONAL : ALGORITHM_REQUIRED;
 }
 
@@ -77,11 +76,12 @@ static void missing_model(struct scenario_draft *draft, enum algorithm_role role
     enum scenario_key key = scenario_model_key(role, SCENARIO_MODEL_MODEL);
     const char *path = scenario_schema_at(key)->path;
     if (role == ALGORITHM_ROLE_REFERENCE && has_kl(type))
-        scenario_blame_key(draft, key,
-                           "%s is required: algorithm.kl is %s%s, which compares with a reference "
-                           "model; name it, or set algorithm.kl: none",
-                           path, kl_word(draft),
-                           scenario_given(draft, KEY_ALGORITHM_KL) ? "" : " by default");
+        scenario_blame_key(
+            draft, key,
+            "%s is required: algorithm.kl is %s%s, which compares with a reference "
+            "model; name it, set algorithm.kl: none, or give the actor LoRA adapters "
+            "that can be switched off",
+            path, kl_word(draft), scenario_given(draft, KEY_ALGORITHM_KL) ? "" : " by default");
     else if (role == ALGORITHM_ROLE_REFERENCE)
         scenario_blame_key(draft, key,
                            "%s is required by %s, unless the actor has LoRA adapters that can be "

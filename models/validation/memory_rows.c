@@ -4,6 +4,7 @@
 #include "models/base/text.h"
 #include "models/forecast/verdict.h"
 #include "models/training/footprint.h"
+#include "models/validation/stated.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -113,15 +114,18 @@ void memory_row_apply(const struct training_memory_row *rows, size_t count,
 
 void memory_row_read(const struct catalog *catalog, const struct training_cells *cells,
                      struct training_row *row) {
+    struct training_cells stated = *cells;
     row->only_memory = true;
-    training_row_read(catalog, cells, row);
-    if (row->reason[0] != '\0')
+    stated_cells_fill(catalog, &stated);
+    training_row_read(catalog, &stated, row);
+    if (row->reason[0] != '\0' || !stated_row_fill(catalog, cells, row))
         return;
     if (row->lora_rank > 0)
         row->plan.lora_rank = row->lora_rank;
     if (row->whole_logits)
         row->plan.logits = TRAINING_LOGITS_WHOLE;
-    if (lacks_optimizer(row, cells->text[TRAINING_NOTE_TEXT])) {
+    if (lacks_optimizer(row, cells->text[TRAINING_NOTE_TEXT]) &&
+        !stated_optimizer(catalog, cells)) {
         (void)snprintf(row->reason, sizeof row->reason, "not stated: optimizer");
         return;
     }
@@ -131,6 +135,15 @@ void memory_row_read(const struct catalog *catalog, const struct training_cells 
     size_t count;
     const struct training_memory_row *rows = catalog_memory(catalog, &count);
     memory_row_apply(rows, count, row);
+}
+
+/* The whole model beside the part of it that a rank keeps. */
+static double loading_bytes(const struct training_plan *plan) {
+    int ranks = plan->shard_ranks > 0 ? plan->shard_ranks : plan->dp * plan->cp;
+    double bytes = hardware_precision_bytes(plan->precision);
+    double whole = (double)llm_parameters(plan->architecture, LLM_HEAD_VOCABULARY) *
+                   (plan->base_bytes > 0.0 ? plan->base_bytes : bytes);
+    return whole * (1.0 + (plan->zero_stage == 3 ? 1.0 / ranks : 0.0));
 }
 
 void memory_row_forecast(const struct catalog *catalog, const struct training_row *row,
@@ -149,6 +162,8 @@ void memory_row_forecast_with(const struct training_memory_row *rows, size_t cou
         row->microbatch_sequences * llm_causal_pairs(row->sequence_tokens, 0.0), tokens};
     for (int stage = 0; stage < plan->pp; stage++)
         most = fmax(most, training_update_bytes(plan, stage, &batch, (double)row->microbatches));
+    if (row->loads_whole)
+        most = fmax(most, loading_bytes(plan));
     forecast->counted_bytes = training_counted_bytes(rows, count, &row->scope, row->counts, most);
     forecast->needed_bytes = training_needed_bytes(rows, count, &row->scope, most);
     double capacity = row->cluster.gpu.memory_bytes;

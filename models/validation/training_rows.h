@@ -45,6 +45,7 @@ struct training_row {
     double said_base_bytes;      /* of a frozen weight, by its words; 0: not said */
     int64_t lora_rank;           /* set by the caller: of adapters that the model's name lacks */
     bool whole_logits;           /* set by the caller: whatever its trainer does else */
+    bool loads_whole;            /* every rank has the whole model before it is cut */
     char reason[TRAINING_REASON_SIZE]; /* why the row is skipped; "" where it is not */
 };
 

@@ -40,6 +40,8 @@ static const struct sharding shardings[] = {{"shard_grad_op", 3, false, false},
                                             {"fsdp", 3, true, false},
                                             {"full shard", 3, true, false},
                                             {"zero-3", 3, true, false},
+                                            {"fully-sharded", 3, true, false},
+                                            {"replicated", 0, true, false},
                                             {"zero-2", 2, true, false},
                                             {"zero-1", 1, true, false},
                                             {"distributed optimizer", 1, true, false},
@@ -58,7 +60,8 @@ static int stated_group(const char *text) {
 
 static bool read_sharding(const char *stated, const struct catalog_trainer *trainer,
                           struct training_row *row) {
-    const char *text = *stated != '\0' ? stated : trainer == NULL ? "zero-1" : trainer->sharding;
+    bool said = *stated != '\0' && strcmp(stated, "-") != 0;
+    const char *text = said ? stated : trainer == NULL ? "zero-1" : trainer->sharding;
     struct training_plan *plan = &row->plan;
     size_t i = 0, count = sizeof shardings / sizeof *shardings;
     while (i < count && !has_word(text, shardings[i].word))
@@ -93,7 +96,8 @@ static bool read_precision(const char *text, const struct catalog_trainer *train
         const char *word;
         enum hardware_precision precision;
     } words[] = {{"fp8", HARDWARE_FP8},   {"float8", HARDWARE_FP8}, {"bf16", HARDWARE_BF16},
-                 {"fp16", HARDWARE_FP16}, {"fp32", HARDWARE_FP32},  {"tf32", HARDWARE_FP32}};
+                 {"fp16", HARDWARE_FP16}, {"fp32", HARDWARE_FP32},  {"tf32", HARDWARE_FP32},
+                 {"nf4", HARDWARE_BF16}}; /* what frozen weights are unpacked to */
     struct training_plan *plan = &row->plan;
     size_t i = 0, count = sizeof words / sizeof *words;
     while (i < count && !has_word(text, words[i].word))

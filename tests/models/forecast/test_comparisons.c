@@ -61,6 +61,25 @@ START_TEST(ppo_is_grpo_with_a_critic) {
 }
 END_TEST
 
+/* With LoRA the actor is its own reference, adapters off: the same passes as of a second copy that
+ * is on the GPUs, without its weights. */
+START_TEST(adapters_off_are_a_reference) {
+    static const char *const one[] = {"models={actor: {model: Qwen2.5-7B, lora_rank: 16}}",
+                                      "checkpoint.every_steps=0", NULL};
+    static const char *const two[] = {"models={actor: {model: Qwen2.5-7B, lora_rank: 16}, "
+                                      "reference: {model: Qwen2.5-7B}}",
+                                      "checkpoint.every_steps=0", NULL};
+    static const char *const none[] = {"models={actor: {model: Qwen2.5-7B, lora_rank: 16}}",
+                                       "algorithm.kl=none", "checkpoint.every_steps=0", NULL};
+    struct forecast_measures alone = run_with(GRPO, one), beside = run_with(GRPO, two),
+                             without = run_with(GRPO, none);
+    double pass_s = alone.phase_s[ALGORITHM_PHASE_REFERENCE_LOGPROB];
+    ck_assert_double_gt(pass_s, 0.0);
+    assert_relative(pass_s, beside.phase_s[ALGORITHM_PHASE_REFERENCE_LOGPROB], 1e-9);
+    assert_relative(alone.total_s, without.total_s + pass_s, 1e-6);
+}
+END_TEST
+
 /* 64 prompts on 8 replicas that run 64 sequences at a time: up to K = 8 all answers run at once,
  * and an iteration takes little longer for more of them; from there on twice the answers are twice
  * the rounds. The trainer's part is linear throughout. */
@@ -98,6 +117,7 @@ static Suite *comparisons_suite(void) {
     TCase *tcase = tcase_create("comparisons");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, ppo_is_grpo_with_a_critic);
+    tcase_add_test(tcase, adapters_off_are_a_reference);
     tcase_add_test(tcase, more_answers_have_a_knee);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -205,7 +205,8 @@ static const struct bad_case cases[] = {
     {"  reference: {model: small}\n", "",
      "s.yaml:10:1: error: models.reference.model is required: algorithm.kl is reward, which "
      "compares "
-     "with a reference model; name it, or set algorithm.kl: none"},
+     "with a reference model; name it, set algorithm.kl: none, or give the actor LoRA adapters "
+     "that can be switched off"},
     {"mean: 200, p99: 450", "mean: 200",
      "s.yaml:25:3: error: rollout.response_tokens.p99 is required by law lognormal: the length "
      "that 99 in 100 do not exceed (or p90, cv or uncut_cv)"},

@@ -209,7 +209,29 @@ START_TEST(test_folder_without_files) {
         "mine: error: no catalog file here, expected gpus.csv, nodes.csv, models.csv, "
         "prices.csv, frameworks.csv, fabrics.csv, weight_sync.csv, engines.csv, "
         "stores.csv, aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv, "
-        "lengths.csv or memory.csv\n");
+        "lengths.csv, memory.csv or stated.csv\n");
+}
+END_TEST
+
+/* A field that is not known, and a count that is none. */
+START_TEST(test_statements) {
+    make_second_folder("mine/stated.csv",
+                       "name,table,model,remark,field,value,provenance,source,notes\n"
+                       "a,t,,,colour,red,measured,me,\n"
+                       "b,t,,,tp,1.5,measured,me,\n"
+                       "c,t,,,tp,2,measured,me,\n");
+    load(".", true);
+    ck_assert_int_eq(catalog_load(catalog, "mine", false, list), RLHFSIM_INVALID);
+    fixture_collect(&fixture, list);
+    remove_second_folder("mine/stated.csv");
+    ck_assert_str_eq(fixture.errors,
+                     "mine/stated.csv:2:7: error: field is 'colour', expected one of "
+                     "longest_seq_len, microbatch, tp, pp, sharding, precision, "
+                     "activation_checkpointing, fusion, logits, optimizer, loads, unsupported\n"
+                     "mine/stated.csv:3:10: error: value is 1.5, expected a whole number from 1 "
+                     "to 1e9\n");
+    ck_assert_double_eq(catalog_stated_at(catalog, 0)->number, 2.0);
+    ck_assert_ptr_null(catalog_stated_at(catalog, 1));
 }
 END_TEST
 
@@ -565,6 +587,7 @@ static Suite *catalog_suite(void) {
     tcase_add_test(tests, test_later_folder_wins);
     tcase_add_test(tests, test_node_with_known_gpu);
     tcase_add_test(tests, test_folder_without_files);
+    tcase_add_test(tests, test_statements);
     tcase_add_test(tests, test_missing_file);
     tcase_add_loop_test(tests, test_bad_catalog, 0, sizeof cases / sizeof cases[0]);
     tcase_add_test(tests, test_all_at_once);
