@@ -133,9 +133,11 @@ static void floor_line(struct page *page, const struct rlhfsim_summary *summary)
 static void offload_line(struct page *page, const struct rlhfsim_summary *summary) {
     struct rlhfsim_value offload = verdict_value(summary, "time.offload_s");
     if (verdict_middle(&offload, 0) > 0)
-        page_paragraph(page, "Offload",
-                       "costs %s a step: work on the host and what moves over PCIe in place of HBM",
-                       text_figure(&offload, text_duration).chars);
+        page_paragraph(
+            page, "Offload",
+            "costs %s a step: work on the host and what moves over PCIe (and to and from "
+            "local disks) in place of HBM",
+            text_figure(&offload, text_duration).chars);
 }
 
 /* ---- a split --------------------------------------------------------------------------------- */

@@ -106,6 +106,17 @@ static void host_memory(struct page *page, const struct rlhfsim_forecast *foreca
     page_end(page);
 }
 
+/* What waits on local disks is there throughout. */
+static void local_disks(struct page *page, const struct rlhfsim_forecast *forecast) {
+    const struct rlhfsim_layout *layout = rlhfsim_forecast_layout(forecast);
+    if (layout->nvme_peak_bytes <= 0)
+        return;
+    page_label(page, "NVMe");
+    page_words(page, "%s of %s a node", text_bytes(layout->nvme_peak_bytes).chars,
+               text_bytes(layout->nvme_bytes).chars);
+    page_end(page);
+}
+
 static const char *reason_of(const struct rlhfsim_forecast *forecast) {
     const char *reason = rlhfsim_forecast_shortage(forecast);
     return reason != NULL ? reason : "the reason is unknown";
@@ -184,6 +195,7 @@ void verdict_memory(struct page *page, const struct rlhfsim_forecast *forecast) 
     owner_table(page, forecast, peak_bytes);
     worst_batch(page, forecast, fits.flag);
     host_memory(page, forecast);
+    local_disks(page, forecast);
 }
 
 /* ---- models and steps ------------------------------------------------------------------------ */

@@ -79,6 +79,8 @@ struct rlhfsim_layout {
     const char *node_store_provenance; /* of that rate: "measured", ..., "assumed" */
     double shared_store_bytes_per_s;   /* what the store takes from all; 0: only nodes limit */
     double host_bytes;                 /* host memory of a node; 0 where it is not known */
+    double nvme_bytes;                 /* of a node's local disks; 0 where nothing waits on them */
+    double nvme_peak_bytes;            /* that the fullest node has on them */
     /* What is rented. */
     double node_usd_per_hour, usd_per_hour; /* of one node, of all */
     const char *price_source;

@@ -84,6 +84,17 @@ static bool offload_training(const struct forecast_plan *plan, int rung, char *s
     return write_word(settings, "training.offload", words[word]);
 }
 
+/* Optimizers from the host to the disks, where the node has some. */
+static bool optimizer_to_disk(const struct forecast_plan *plan, int rung, char *settings) {
+    enum training_offload offload = plan->scenario->training.offload;
+    const struct hardware_node *node = &plan->scenario->cluster.node;
+    bool optimizer =
+        offload == TRAINING_OFFLOAD_OPTIMIZER || offload == TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS;
+    return rung == 0 && optimizer && !forecast_uses_disks(plan) && node->nvme_bytes > 0.0 &&
+           node->nvme_read_bytes_per_s > 0.0 && node->nvme_write_bytes_per_s > 0.0 &&
+           write_word(settings, "training.offload_optimizer_to", "nvme");
+}
+
 static bool offload_frozen(const struct forecast_plan *plan, int rung, char *settings,
                            enum algorithm_role role) {
     const struct scenario_model *model = &plan->scenario->models[role];
@@ -202,6 +213,7 @@ static const struct {
     {"more recomputation", recompute},
     {"a higher ZeRO stage", zero_stage},
     {"offload of what is trained", offload_training},
+    {"offloaded optimizers on NVMe", optimizer_to_disk},
     {"offload of the reference", offload_reference},
     {"offload of the reward model", offload_reward},
     {"offload of activations", offload_activations},

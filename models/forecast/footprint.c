@@ -42,6 +42,7 @@ static void hold_static(const struct forecast_plan *plan, int role, int stage, b
     gpu[FORECAST_CATEGORY_OPTIMIZER] = footprint.optimizer;
     host[FORECAST_CATEGORY_WEIGHTS] = footprint.host_weights;
     host[FORECAST_CATEGORY_OPTIMIZER] = footprint.host_optimizer;
+    state->disk[role][FORECAST_CATEGORY_OPTIMIZER] = footprint.disk_optimizer;
 }
 
 /* What its own phase adds, at the worse of two instants: in the passes, or while the optimizer
@@ -391,6 +392,7 @@ void forecast_host_at(const struct forecast_plan *plan, size_t step, int node,
             next++;
         forecast_memory_at(plan, step, place, forecast_fullest_step(plan->scenario), &state);
         add_copies(host->host, state.host, (double)(next - gpu));
+        add_copies(host->disk, state.disk, (double)(next - gpu));
     }
     forecast_host_of_node(plan, node, host);
 }
@@ -443,6 +445,27 @@ struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan)
     return peak;
 }
 
+/* What is on disks is there at every instant: of the first step. */
+struct forecast_memory_peak forecast_disk_peak(const struct forecast_plan *plan) {
+    struct forecast_memory_peak peak = {0, 0, 0.0};
+    int per_node = plan->scenario->cluster.gpus_per_node;
+    struct forecast_place place = {0, 0};
+    if (!forecast_uses_disks(plan))
+        return peak;
+    do {
+        struct forecast_memory_state state;
+        int node = forecast_place_gpu(plan, place) / per_node;
+        forecast_host_at(plan, 0, node, &state);
+        if (table_sum(state.disk) > peak.bytes)
+            peak = (struct forecast_memory_peak){0, node, table_sum(state.disk)};
+    } while (forecast_next_place(plan, &place));
+    return peak;
+}
+
+bool forecast_uses_disks(const struct forecast_plan *plan) {
+    return plan->scenario->training.offload_optimizer_to == SCENARIO_OPTIMIZER_NVME;
+}
+
 double forecast_gpu_fill(const struct forecast_plan *plan) {
     return forecast_gpu_peak(plan).bytes / plan->scenario->cluster.gpu.memory_bytes;
 }
@@ -452,7 +475,12 @@ double forecast_host_fill(const struct forecast_plan *plan) {
     return capacity > 0.0 ? forecast_host_peak(plan).bytes / capacity : 0.0;
 }
 
+double forecast_disk_fill(const struct forecast_plan *plan) {
+    double capacity = plan->scenario->cluster.node.nvme_bytes;
+    return forecast_uses_disks(plan) ? forecast_disk_peak(plan).bytes / capacity : 0.0;
+}
+
 bool forecast_plan_fits(const struct forecast_plan *plan) {
     return plan->kv_missing_bytes <= 0.0 && forecast_gpu_fill(plan) <= 1.0 &&
-           forecast_host_fill(plan) <= 1.0;
+           forecast_host_fill(plan) <= 1.0 && forecast_disk_fill(plan) <= 1.0;
 }

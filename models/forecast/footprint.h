@@ -35,7 +35,7 @@ size_t forecast_memory_instant(const struct forecast_plan *plan, size_t i);
 void forecast_host_of_node(const struct forecast_plan *plan, int node,
                            struct forecast_memory_state *state);
 
-/* What a node's host holds during a step, and its sum. */
+/* What a node's host and disks hold during a step, and the sum of the host. */
 void forecast_host_at(const struct forecast_plan *plan, size_t step, int node,
                       struct forecast_memory_state *host);
 double forecast_host_bytes(const struct forecast_plan *plan, size_t step, int node);
@@ -50,13 +50,18 @@ struct forecast_memory_peak forecast_gpu_peak(const struct forecast_plan *plan);
 /* Bytes on the fullest GPU of a pool. */
 double forecast_pool_peak(const struct forecast_plan *plan, size_t pool);
 struct forecast_memory_peak forecast_host_peak(const struct forecast_plan *plan);
+struct forecast_memory_peak forecast_disk_peak(const struct forecast_plan *plan);
 
-/* Share of its memory that the fullest GPU, or host, holds. A host of unknown memory is no limit:
- * 0. */
+/* Whether something waits on the nodes' disks. */
+bool forecast_uses_disks(const struct forecast_plan *plan);
+
+/* Share of its memory that the fullest GPU, host, or disks of a node, hold. A host of unknown
+ * memory is no limit: 0. */
 double forecast_gpu_fill(const struct forecast_plan *plan);
 double forecast_host_fill(const struct forecast_plan *plan);
+double forecast_disk_fill(const struct forecast_plan *plan);
 
-/* Fits: every GPU, every host, and the engine's share. */
+/* Fits: every GPU, every host, every disk, and the engine's share. */
 bool forecast_plan_fits(const struct forecast_plan *plan);
 
 #endif

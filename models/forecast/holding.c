@@ -19,8 +19,10 @@ static void set_memory(struct forecast_runner *runner, sim_memory_id id,
 
 static void add_host(struct forecast_memory_state *node, const struct forecast_memory_state *gpu) {
     for (int owner = 0; owner < FORECAST_OWNER_COUNT; owner++)
-        for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++)
+        for (int category = 0; category < FORECAST_CATEGORY_COUNT; category++) {
             node->host[owner][category] += gpu->host[owner][category];
+            node->disk[owner][category] += gpu->disk[owner][category];
+        }
 }
 
 /* What the GPUs of one place hold, and add to their nodes' hosts. What one node saves is staged on
@@ -34,6 +36,8 @@ static void enter_gpu(struct forecast_runner *runner, int gpu, struct forecast_m
         return;
     forecast_host_of_node(runner->plan, gpu / per_node, node);
     set_memory(runner, runner->first_host + (sim_memory_id)(gpu / per_node), node->host);
+    if (forecast_uses_disks(runner->plan))
+        set_memory(runner, runner->first_disk + (sim_memory_id)(gpu / per_node), node->disk);
     *node = (struct forecast_memory_state){0};
 }
 

@@ -82,6 +82,8 @@ void forecast_layout_make(const struct forecast_plan *plan, struct rlhfsim_layou
     *layout = (struct rlhfsim_layout){
         .longest_tokens = plan->prompt_limit + plan->response_limit,
         .host_bytes = scenario->cluster.node.host_memory_bytes,
+        .nvme_bytes = forecast_uses_disks(plan) ? scenario->cluster.node.nvme_bytes : 0.0,
+        .nvme_peak_bytes = forecast_disk_peak(plan).bytes,
         .node_usd_per_hour = scenario->prices.node_hour_usd,
         .usd_per_hour = scenario->prices.node_hour_usd * scenario->cluster.nodes,
         .price_source = scenario->prices.node_source,

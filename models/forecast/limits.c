@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/limits.h"
+#include "models/forecast/footprint.h"
 #include "models/forecast/plan_storage.h"
 #include "models/forecast/planning.h"
 #include "models/forecast/run.h"
@@ -35,6 +36,11 @@ static void speed_up_network(struct rlhfsim_scenario *scenario) {
 
 static void speed_up_host_link(struct rlhfsim_scenario *scenario) {
     scenario->cluster.gpu.host_bandwidth_bytes_per_s *= SPEED_UP;
+}
+
+static void speed_up_disks(struct rlhfsim_scenario *scenario) {
+    scenario->cluster.node.nvme_read_bytes_per_s *= SPEED_UP;
+    scenario->cluster.node.nvme_write_bytes_per_s *= SPEED_UP;
 }
 
 static void speed_up_store(struct rlhfsim_scenario *scenario) {
@@ -77,8 +83,9 @@ static void speed_up_software(struct rlhfsim_scenario *scenario) {
 static const struct lever levers[] = {
     {"GPU compute", speed_up_compute},      {"HBM bandwidth", speed_up_memory},
     {"NVLink bandwidth", speed_up_scaleup}, {"network bandwidth", speed_up_network},
-    {"PCIe bandwidth", speed_up_host_link}, {"checkpoint store", speed_up_store},
-    {"reward workers", speed_up_rewards},   {"host software", speed_up_software},
+    {"PCIe bandwidth", speed_up_host_link}, {"NVMe bandwidth", speed_up_disks},
+    {"checkpoint store", speed_up_store},   {"reward workers", speed_up_rewards},
+    {"host software", speed_up_software},
 };
 
 int64_t forecast_short_steps(const struct rlhfsim_scenario *scenario) {
@@ -138,6 +145,8 @@ enum rlhfsim_status forecast_limit_find(const struct forecast_plan *plan,
     *limit = (struct forecast_limit){"none", 0.0};
     for (size_t i = 0; status == RLHFSIM_OK && i < sizeof levers / sizeof levers[0]; i++) {
         double faster_step_s, faster_store_s;
+        if (levers[i].speed_up == speed_up_disks && !forecast_uses_disks(plan))
+            continue;
         *faster = *plan->scenario;
         levers[i].speed_up(faster);
         status =

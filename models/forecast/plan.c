@@ -143,6 +143,7 @@ static void plan_model(struct forecast_plan *plan, enum algorithm_role role) {
                          ? TRAINING_FUSION_COMPILED /* its own is in the framework's shares */
                          : scenario->training.fusion;
     passes->offload = model->offload;
+    passes->optimizer_on_disk = scenario->training.offload_optimizer_to == SCENARIO_OPTIMIZER_NVME;
     passes->offload_activations = passes->trained && scenario->training.offload_activations;
     passes->logits = scenario->training.logits;
     passes->memory = scenario->training.memory;

@@ -54,6 +54,7 @@ const char *forecast_category_name(uint32_t category);
 struct forecast_memory_state {
     double gpu[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT];
     double host[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT];
+    double disk[FORECAST_OWNER_COUNT][FORECAST_CATEGORY_COUNT]; /* local NVMe */
 };
 
 /* Start-up and the steps of the algorithm, in the order they run, conditions resolved. */

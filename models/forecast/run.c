@@ -6,6 +6,7 @@
  */
 
 #include "models/forecast/run.h"
+#include "models/forecast/footprint.h"
 
 #include "models/forecast/async.h"
 #include "models/forecast/durations.h"
@@ -33,6 +34,12 @@ static enum sim_status add_memories(struct forecast_runner *runner) {
         status =
             sim_memory_new(runner->sim, name, cluster->node.host_memory_bytes, FORECAST_OWNER_COUNT,
                            FORECAST_CATEGORY_COUNT, node == 0 ? &runner->first_host : &id);
+    }
+    for (int node = 0;
+         forecast_uses_disks(runner->plan) && node < cluster->nodes && status == SIM_OK; node++) {
+        snprintf(name, sizeof name, "node%d/nvme", node);
+        status = sim_memory_new(runner->sim, name, cluster->node.nvme_bytes, FORECAST_OWNER_COUNT,
+                                FORECAST_CATEGORY_COUNT, node == 0 ? &runner->first_disk : &id);
     }
     return status;
 }

@@ -65,7 +65,7 @@ struct forecast_runner {
     struct sim *sim;
 
     sim_resource_id first_gpu, first_cpu, store;
-    sim_memory_id first_memory, first_host; /* when recorded */
+    sim_memory_id first_memory, first_host, first_disk; /* when recorded */
 
     struct forecast_lane lanes[SCENARIO_POOLS];
     struct forecast_flight flights[FORECAST_FLIGHTS]; /* step s in [s % FORECAST_FLIGHTS] */

@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum shortage { SHORTAGE_NONE, SHORTAGE_GPU, SHORTAGE_HOST, SHORTAGE_ENGINE };
+enum shortage { SHORTAGE_NONE, SHORTAGE_GPU, SHORTAGE_HOST, SHORTAGE_DISK, SHORTAGE_ENGINE };
 
 static enum shortage shortage_of(const struct forecast_plan *plan) {
     if (forecast_gpu_fill(plan) > 1.0)
         return SHORTAGE_GPU;
     if (forecast_host_fill(plan) > 1.0)
         return SHORTAGE_HOST;
+    if (forecast_disk_fill(plan) > 1.0)
+        return SHORTAGE_DISK;
     return plan->kv_missing_bytes > 0.0 ? SHORTAGE_ENGINE : SHORTAGE_NONE;
 }
 
@@ -66,6 +68,11 @@ static void explain_shortage(struct forecast_verdict *verdict, const char *phase
         snprintf(verdict->reason, size, "the host memory of every node lacks %.2f GB in phase %s",
                  missing_bytes / 1e9, phase);
         break;
+    case SHORTAGE_DISK:
+        snprintf(verdict->reason, size,
+                 "the NVMe disks of every node (nvme_gb) lack %.2f GB for offloaded optimizers",
+                 missing_bytes / 1e9);
+        break;
     case SHORTAGE_ENGINE:
         snprintf(verdict->reason, size,
                  "the engine's share (rollout.memory_fraction %g of %s) lacks %.2f GB for the KV "
@@ -96,14 +103,14 @@ bool forecast_fit_is_marginal(double bytes, double capacity) {
 /* Both must fit. */
 static double fit_probability(const struct forecast_plan *plan, enum shortage shortage) {
     double spread = plan->scenario->training.memory_spread;
-    if (shortage == SHORTAGE_ENGINE)
+    if (shortage == SHORTAGE_ENGINE || shortage == SHORTAGE_DISK)
         return 0.0;
     return forecast_fit_probability(forecast_gpu_fill(plan), 1.0, spread) *
            forecast_fit_probability(forecast_host_fill(plan), 1.0, spread);
 }
 
 static bool is_marginal(const struct forecast_plan *plan, enum shortage shortage) {
-    return shortage != SHORTAGE_ENGINE &&
+    return shortage != SHORTAGE_ENGINE && shortage != SHORTAGE_DISK &&
            forecast_fit_is_marginal(fmax(forecast_gpu_fill(plan), forecast_host_fill(plan)), 1.0);
 }
 
@@ -127,31 +134,38 @@ static const char *verdict_word(const struct forecast_plan *plan, enum shortage 
     return shortage == SHORTAGE_NONE ? "fits" : "does not fit";
 }
 
-/* The fullest GPU, or the host where that is what does not fit or is marginal. */
+/* The fullest GPU, or the host or the disks where these are what does not fit, or the host where
+ * that is marginal. */
 void forecast_verdict_make(const struct forecast_plan *plan, struct rlhfsim_summary *summary,
                            struct forecast_verdict *verdict) {
     const struct hardware_cluster *cluster = &plan->scenario->cluster;
     enum shortage shortage = shortage_of(plan);
-    bool host = is_about_host(plan, shortage);
-    struct forecast_memory_peak peak = host ? forecast_host_peak(plan) : forecast_gpu_peak(plan);
+    bool host = is_about_host(plan, shortage), disk = shortage == SHORTAGE_DISK;
+    struct forecast_memory_peak peak = disk   ? forecast_disk_peak(plan)
+                                       : host ? forecast_host_peak(plan)
+                                              : forecast_gpu_peak(plan);
     struct forecast_memory_state state = plan->memory[peak.step];
-    if (host)
+    if (host || disk)
         forecast_host_at(plan, peak.step, peak.device, &state);
     enum algorithm_phase phase = forecast_memory_phase(plan, peak.step);
     summary->memory.known = true;
     summary->memory.fits = shortage == SHORTAGE_NONE;
     summary->memory.peak_bytes = results_figure_exact(peak.bytes);
     summary->memory.host_peak_bytes = results_figure_exact(forecast_host_peak(plan).bytes);
-    summary->memory.capacity_bytes =
-        host ? cluster->node.host_memory_bytes : cluster->gpu.memory_bytes;
+    summary->memory.capacity_bytes = disk   ? cluster->node.nvme_bytes
+                                     : host ? cluster->node.host_memory_bytes
+                                            : cluster->gpu.memory_bytes;
     snprintf(summary->memory.phase, sizeof summary->memory.phase, "%s",
              algorithm_phase_name(phase));
-    snprintf(summary->memory.device, sizeof summary->memory.device, host ? "node%d/host" : "gpu%d",
+    snprintf(summary->memory.device, sizeof summary->memory.device,
+             disk   ? "node%d/nvme"
+             : host ? "node%d/host"
+                    : "gpu%d",
              peak.device);
     snprintf(summary->memory.verdict, sizeof summary->memory.verdict, "%s",
              verdict_word(plan, shortage));
     summary->memory.fit_probability = results_figure_exact(fit_probability(plan, shortage));
-    fill_rows(verdict, host ? state.host : state.gpu);
+    fill_rows(verdict, disk ? state.disk : host ? state.host : state.gpu);
     explain_shortage(verdict, summary->memory.phase, plan, shortage,
                      peak.bytes - summary->memory.capacity_bytes);
 }

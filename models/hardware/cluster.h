@@ -61,8 +61,9 @@ struct hardware_node {
     char gpu[64];
     int gpus;
     double host_memory_bytes;
-    double nvme_bytes;
-    double network_bandwidth_bytes_per_s; /* all NICs together, one direction */
+    double nvme_bytes; /* of all local disks together; 0: not known */
+    double nvme_read_bytes_per_s, nvme_write_bytes_per_s; /* of all of them; NAN: not known */
+    double network_bandwidth_bytes_per_s;                 /* all NICs together, one direction */
     int domain_gpus;                      /* joined by NVLink, over several nodes; 0: `gpus` */
     double scaleup_efficiency;            /* share of the NVLink rate that ring collectives reach */
     double network_efficiency;            /* share of the NIC rate */

@@ -138,6 +138,8 @@ static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *
     /* A room that is not known has nothing in it: who needs it is refused. */
     node->host_memory_bytes = known_or_zero(number[NODE_HOST_MEMORY_GIB]) * GIB;
     node->nvme_bytes = known_or_zero(number[NODE_NVME_GB]) * GB;
+    node->nvme_read_bytes_per_s = number[NODE_NVME_READ_GB_PER_S] * GB;
+    node->nvme_write_bytes_per_s = number[NODE_NVME_WRITE_GB_PER_S] * GB;
     node->network_bandwidth_bytes_per_s = number[NODE_NETWORK_GBIT_PER_S] * GB / BITS_PER_BYTE;
     node->scaleup_efficiency = number[NODE_SCALEUP_EFFICIENCY];
     node->network_efficiency = number[NODE_NETWORK_EFFICIENCY];

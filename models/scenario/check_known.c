@@ -35,6 +35,11 @@ static bool uses_host_link(const struct rlhfsim_scenario *scenario) {
                                   scenario->rollout.engine.preemption == GENERATION_SWAP);
 }
 
+static bool uses_nvme(const struct rlhfsim_scenario *scenario) {
+    return scenario->training.offload_optimizer_to == SCENARIO_OPTIMIZER_NVME &&
+           scenario_offloads_optimizer(scenario);
+}
+
 static bool checkpoints(const struct rlhfsim_scenario *scenario) {
     bool stored =
         scenario->checkpoint.every_steps > 0 || scenario->checkpoint.load != SCENARIO_LOAD_NONE;
@@ -89,11 +94,17 @@ static const struct need gpu_needs[] = {{GPU_BF16_TFLOPS, NULL},
                                         {GPU_HOST_BANDWIDTH_GB_PER_S, moves_to_host},
                                         {GPU_KERNEL_LAUNCH_US, NULL}};
 
-static const struct need node_needs[] = {
-    {NODE_HOST_MEMORY_GIB, moves_to_host},   {NODE_NETWORK_GBIT_PER_S, several_nodes},
-    {NODE_SCALEUP_EFFICIENCY, several_gpus}, {NODE_NETWORK_EFFICIENCY, several_nodes},
-    {NODE_SCALEUP_LATENCY_US, several_gpus}, {NODE_NETWORK_LATENCY_US, several_nodes},
-    {NODE_COLLECTIVE_START_US, collectives}, {NODE_STORAGE_GB_PER_S, checkpoints}};
+static const struct need node_needs[] = {{NODE_HOST_MEMORY_GIB, moves_to_host},
+                                         {NODE_NETWORK_GBIT_PER_S, several_nodes},
+                                         {NODE_SCALEUP_EFFICIENCY, several_gpus},
+                                         {NODE_NETWORK_EFFICIENCY, several_nodes},
+                                         {NODE_SCALEUP_LATENCY_US, several_gpus},
+                                         {NODE_NETWORK_LATENCY_US, several_nodes},
+                                         {NODE_COLLECTIVE_START_US, collectives},
+                                         {NODE_STORAGE_GB_PER_S, checkpoints},
+                                         {NODE_NVME_GB, uses_nvme},
+                                         {NODE_NVME_READ_GB_PER_S, uses_nvme},
+                                         {NODE_NVME_WRITE_GB_PER_S, uses_nvme}};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -64,6 +64,8 @@ static const struct column node_columns[NODE_COLUMNS] = {
     {"domain_gpus", INTEGER(1, 1024), OPTIONAL},
     {"scaleup_fabric", .type = COLUMN_NOTE, .most = 47, .optional = true, ELSE("")},
     {"network_fabric", .type = COLUMN_NOTE, .most = 47, .optional = true, ELSE("")},
+    {"nvme_read_gb_per_s", ABOVE(0, LARGE), UNKNOWN, .optional = true, UNIT("GB/s"), ELSE("")},
+    {"nvme_write_gb_per_s", ABOVE(0, LARGE), UNKNOWN, .optional = true, UNIT("GB/s"), ELSE("")},
     ORIGIN};
 
 static const struct column fabric_columns[FABRIC_COLUMNS] = {

@@ -75,6 +75,16 @@ void scenario_blame_name(struct scenario_draft *draft, enum scenario_key key,
                    scenario_schema_at(key)->path, base_quote(name, quoted), hint);
 }
 
+bool scenario_offloads_optimizer(const struct rlhfsim_scenario *scenario) {
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++) {
+        enum training_offload offload = scenario->models[role].offload;
+        if (scenario->models[role].present && (offload == TRAINING_OFFLOAD_OPTIMIZER ||
+                                               offload == TRAINING_OFFLOAD_OPTIMIZER_PARAMETERS))
+            return true;
+    }
+    return false;
+}
+
 bool scenario_trains(const struct algorithm_type *type, enum algorithm_role role) {
     for (size_t i = 0; i < type->step_count; i++)
         if (type->steps[i].work == ALGORITHM_WORK_UPDATE && type->steps[i].role == role)

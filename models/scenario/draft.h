@@ -89,6 +89,9 @@ bool scenario_check_parallel(struct scenario_draft *draft);
 /* GPUs of one data parallel rank: tp x cp x pp. */
 int scenario_rank_gpus(const struct rlhfsim_scenario *scenario);
 
+/* Whether master weights and moments of a model are offloaded. */
+bool scenario_offloads_optimizer(const struct rlhfsim_scenario *scenario);
+
 /* Whether a step of the algorithm updates the role's model. */
 bool scenario_trains(const struct algorithm_type *type, enum algorithm_role role);
 

@@ -67,6 +67,11 @@ void scenario_check_memory(struct scenario_draft *draft) {
         scenario_blame_key(draft, KEY_TRAINING_BASE_WEIGHTS,
                            "training.base_weights is nf4, which no model uses: none has a "
                            "lora_rank; leave it out");
+    if (draft->algorithm_known && !scenario_offloads_optimizer(scenario) &&
+        scenario_written(draft, KEY_TRAINING_OFFLOAD_OPTIMIZER_TO))
+        scenario_blame_key(draft, KEY_TRAINING_OFFLOAD_OPTIMIZER_TO,
+                           "training.offload_optimizer_to is not used: no model offloads its "
+                           "optimizer (training.offload); leave it out");
     if (scenario->training.lora_merged && !adapters)
         scenario_blame_key(draft, KEY_TRAINING_LORA_MERGED,
                            "training.lora_merged is true, but there is nothing to merge: no model "

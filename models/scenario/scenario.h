@@ -54,6 +54,9 @@ enum scenario_reference { SCENARIO_REFERENCE_EVERY_STEP, SCENARIO_REFERENCE_PREC
 /* Weights that are not trained, beside adapters. */
 enum scenario_base { SCENARIO_BASE_UNPACKED, SCENARIO_BASE_NF4 };
 
+/* Where offloaded master weights and moments wait. */
+enum scenario_optimizer_tier { SCENARIO_OPTIMIZER_HOST, SCENARIO_OPTIMIZER_NVME };
+
 /* Who holds a whole model in host memory while it is loaded. */
 enum scenario_rank_load {
     SCENARIO_RANK_LOAD_SHARDED,
@@ -157,6 +160,7 @@ struct rlhfsim_scenario {
         struct training_attention_rates attention_rates; /* of that kernel on the GPU */
         enum training_fusion fusion;
         enum training_offload offload;
+        enum scenario_optimizer_tier offload_optimizer_to;
         bool offload_activations;
         enum training_logits logits;
         bool entropy_loss;

@@ -34,6 +34,7 @@ static const char *const reference_choices[] = {"every_step", "precomputed", NUL
 static const char *const old_logprob_choices[] = {"recomputed", "skipped", NULL};
 static const char *const offload_choices[] = {"none", "optimizer", "parameters",
                                               "optimizer+parameters", NULL};
+static const char *const optimizer_tier_choices[] = {"host", "nvme", NULL};
 static const char *const precision_choices[] = {"fp32", "bf16", "fp16", "fp8", NULL};
 static const char *const recompute_choices[] = {"none",      "selective", "full",
                                                 "attention", "operators", NULL};
@@ -424,6 +425,12 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_TRAINING_OFFLOAD] = {"training.offload",
                               "what trained models keep in host memory while it is not in use",
                               CHOICE(offload_choices), .fallback = "none", FIELD(training.offload)},
+    [KEY_TRAINING_OFFLOAD_OPTIMIZER_TO] =
+        {"training.offload_optimizer_to",
+         "where master weights and moments that are offloaded wait: in host memory, or on the "
+         "local NVMe disks of the node, from which a part at a time comes to the host to be "
+         "updated",
+         CHOICE(optimizer_tier_choices), .fallback = "host", FIELD(training.offload_optimizer_to)},
     [KEY_TRAINING_OFFLOAD_ACTIVATIONS] =
         {"training.offload_activations",
          "kept activations wait for their backward pass in host memory", BOOLEAN,

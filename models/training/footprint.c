@@ -88,10 +88,25 @@ static double gradients(const struct training_plan *plan, int stage) {
     return gradient_bytes(plan) * trained;
 }
 
+static double master_bytes(const struct training_plan *plan) {
+    return training_master_bytes(plan) > 0.0 ? plan->memory.master_bytes : 0.0;
+}
+
+/* Parameters of a rank whose master weights and moments are on the host at once, when the rest is
+ * on disks: the default sub_group_size of DeepSpeed's ZeRO-3 (its documentation of
+ * zero_optimization). */
+#define GROUP_PARAMETERS 1e9
+
 static void offload(const struct training_plan *plan, struct training_footprint *footprint) {
     if (training_offloads_optimizer(plan)) {
         footprint->host_optimizer = footprint->master_weights + footprint->optimizer;
         footprint->master_weights = footprint->optimizer = 0.0;
+        if (plan->optimizer_on_disk) {
+            footprint->disk_optimizer = footprint->host_optimizer;
+            footprint->host_optimizer =
+                fmin(footprint->disk_optimizer,
+                     GROUP_PARAMETERS * (master_bytes(plan) + plan->memory.moment_bytes));
+        }
     }
     if (training_offloads_parameters(plan)) {
         footprint->host_weights = footprint->weights;
@@ -104,12 +119,11 @@ void training_footprint(const struct training_plan *plan, int stage,
     double updated =
         shared(plan, stage, TRAINING_SHARDED_OPTIMIZER, training_segment_trained_parameters,
                training_segment_trained_expert_parameters);
-    double master = training_master_bytes(plan) > 0.0 ? plan->memory.master_bytes : 0.0;
     *footprint = (struct training_footprint){
         .weights = shared(plan, stage, TRAINING_SHARDED_WEIGHTS, training_segment_weight_bytes,
                           training_segment_expert_weight_bytes),
         .gradients = plan->trained ? gradients(plan, stage) : 0.0,
-        .master_weights = master * updated,
+        .master_weights = master_bytes(plan) * updated,
         .optimizer = plan->memory.moment_bytes * updated,
     };
     offload(plan, footprint);

@@ -19,8 +19,9 @@ struct training_footprint {
     /* On every GPU of the stage. */
     double weights, gradients, master_weights, optimizer;
     /* On the host, per GPU of the stage, in place of the above: master weights and moments under
-     * `host_optimizer`. */
-    double host_weights, host_optimizer;
+     * `host_optimizer`. Where they wait on disks, these have all and the host the part that is
+     * being updated. */
+    double host_weights, host_optimizer, disk_optimizer;
 };
 /* Offloaded weights that are on the GPU as well while a phase needs them: all, or none where they
  * come block by block. */

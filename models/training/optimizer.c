@@ -3,6 +3,7 @@
 
 #include "models/hardware/kernel.h"
 #include "models/training/chunk.h"
+#include "models/training/footprint.h"
 #include "models/training/links.h"
 #include "sim/contract.h"
 
@@ -34,6 +35,19 @@ static double transfer_s(const struct training_plan *plan, double bytes) {
     return bytes / plan->cluster->gpu.host_bandwidth_bytes_per_s;
 }
 
+/* Master weights and moments come from the node's disks and go back, its ranks at once; DeepSpeed
+ * reads, updates and writes one part after the other (aio without pipeline_read and pipeline_write,
+ * its default). */
+static double disk_s(const struct training_plan *plan, int stage) {
+    const struct hardware_node *node = &plan->cluster->node;
+    struct training_footprint footprint;
+    double ranks =
+        fmin(plan->cluster->gpus_per_node, (double)plan->tp * plan->cp * plan->pp * plan->dp);
+    training_footprint(plan, stage, &footprint);
+    return ranks * footprint.disk_optimizer *
+           (1.0 / node->nvme_read_bytes_per_s + 1.0 / node->nvme_write_bytes_per_s);
+}
+
 /* Of a stage, parameters per GPU of what is shared as `sharded` says, given those of all and of
  * experts. */
 static double own(const struct training_plan *plan, int stage, enum training_sharded sharded,
@@ -54,6 +68,8 @@ void training_stage_optimizer(const struct training_plan *plan, int stage,
         cost->compute_s += HOST_ADAM_S_PER_PARAMETER * updated;
         cost->exposed_communication_s =
             2.0 * transfer_s(plan, updated * training_element_bytes(plan));
+        if (plan->optimizer_on_disk)
+            cost->exposed_communication_s += disk_s(plan, stage);
     } else {
         cost->compute_s +=
             hardware_memory_s(&plan->cluster->gpu, updated_bytes(plan) * updated, 2.0);

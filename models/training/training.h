@@ -138,7 +138,8 @@ struct training_plan {
     bool trained;      /* false: inference passes only, no gradients, no optimizer */
     int64_t lora_rank; /* 0: all parameters are trained */
     enum training_lora_targets lora_targets;
-    bool lora_merged;  /* passes without gradients find the adapters merged into the weights */
+    bool optimizer_on_disk; /* offloaded optimizers wait on the node's disks, not on its host */
+    bool lora_merged;       /* passes without gradients find the adapters merged into the weights */
     double base_bytes; /* of a frozen weight under LoRA (nf4 with its constants: 0.52); 0: as the
                           precision says */
 

@@ -139,6 +139,24 @@ START_TEST(offload_moves_bytes_and_loses_none) {
 }
 END_TEST
 
+/* 70B over 8 GPUs, 8.6e9 parameters each: on the disks all 12 bytes of each, on the host those of
+ * the 1e9 that are updated at once; with 128 GPUs a part is less than that, and the host has it. */
+START_TEST(disks_have_what_the_host_had) {
+    struct hardware_cluster cluster = round_cluster(1);
+    struct training_plan plan = plain_plan(&cluster, &llama2_70b);
+    plan.zero_stage = 3;
+    plan.offload = TRAINING_OFFLOAD_OPTIMIZER;
+    plan.optimizer_on_disk = true;
+    for (plan.dp = 8; plan.dp <= 128; plan.dp *= 16) {
+        struct training_footprint f = footprint(&plan);
+        double states = 12.0 * LLAMA2_70B_PARAMETERS / plan.dp;
+        assert_relative(f.disk_optimizer, states, 1e-12);
+        assert_relative(f.host_optimizer, plan.dp == 8 ? 12e9 : states, 1e-12);
+        ck_assert_double_eq(f.master_weights + f.optimizer, 0.0);
+    }
+}
+END_TEST
+
 /* Weights, master weights, two moments: 14 bytes; a frozen model its weights. */
 START_TEST(checkpoints) {
     struct hardware_cluster cluster = round_cluster(1);
@@ -352,6 +370,7 @@ static Suite *suite(void) {
     tcase_add_test(resident, ppo_70b_holds_2_48_tb);
     tcase_add_test(resident, lora_trains_adapters_only);
     tcase_add_test(resident, offload_moves_bytes_and_loses_none);
+    tcase_add_test(resident, disks_have_what_the_host_had);
     tcase_add_test(resident, checkpoints);
     suite_add_tcase(suite, resident);
     TCase *working = tcase_create("working");
