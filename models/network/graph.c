@@ -17,7 +17,7 @@
 #define PICOSECONDS 1e12
 #define MORE_THAN_LINKS 2048 /* that a way can have: the latency counts before their number */
 
-int64_t network_graph_cost(const struct network_graph *graph, uint32_t link) {
+static int64_t cost_of(const struct network_graph *graph, size_t link) {
     if (graph->plan.routing == NETWORK_ROUTES_BY_HOPS)
         return 1;
     return llround(graph->links[link].latency_s * PICOSECONDS) * MORE_THAN_LINKS + 1;
@@ -31,7 +31,7 @@ int64_t network_graph_way(const struct network_graph *graph, uint32_t attachment
         const struct network_graph_hop *hop = &graph->hops[i];
         if (distance[hop->to] == NETWORK_GRAPH_FAR)
             continue;
-        int64_t cost = network_graph_cost(graph, hop->link) + distance[hop->to];
+        int64_t cost = graph->costs[hop->link] + distance[hop->to];
         nearest = cost < nearest ? cost : nearest;
     }
     return nearest;
@@ -42,6 +42,7 @@ void network_graph_free(struct network_graph *graph) {
         return;
     (void)pthread_mutex_destroy(&graph->lock);
     free(graph->links);
+    free(graph->costs);
     free(graph->hop_start);
     free(graph->hops);
     free(graph->targets);
@@ -105,12 +106,16 @@ static uint32_t hop_count(const struct network_graph *graph, uint32_t vertex) {
 static bool make_hops(struct network_graph *graph) {
     const struct network_graph_plan *plan = &graph->plan;
     graph->links = zeroed(plan->link_count, sizeof *graph->links);
+    graph->costs = zeroed(plan->link_count, sizeof *graph->costs);
     graph->hop_start = zeroed(graph->vertices + 2, sizeof *graph->hop_start);
     graph->hops = zeroed(2 * plan->link_count, sizeof *graph->hops);
-    if (graph->links == NULL || graph->hop_start == NULL || graph->hops == NULL)
+    if (graph->links == NULL || graph->costs == NULL || graph->hop_start == NULL ||
+        graph->hops == NULL)
         return false;
     memcpy(graph->links, plan->links, plan->link_count * sizeof *graph->links);
     graph->plan.links = graph->links;
+    for (size_t i = 0; i < plan->link_count; i++)
+        graph->costs[i] = cost_of(graph, i);
     count_cables(graph);
     fill_hops(graph);
     return true;
@@ -214,7 +219,7 @@ static void find_ways(struct network_graph *graph, uint32_t target, struct front
         improve(front, distance, vertex, 0);
     for (uint32_t i = graph->hop_start[vertex];
          vertex >= switches && i < graph->hop_start[vertex + 1]; i++)
-        improve(front, distance, graph->hops[i].to, network_graph_cost(graph, graph->hops[i].link));
+        improve(front, distance, graph->hops[i].to, graph->costs[graph->hops[i].link]);
     while (front->count > 0) {
         struct reach next = pop(front);
         if (next.cost > distance[next.at])
@@ -222,7 +227,7 @@ static void find_ways(struct network_graph *graph, uint32_t target, struct front
         order[reached++] = next.at;
         for (uint32_t i = graph->hop_start[next.at]; i < graph->hop_start[next.at + 1]; i++)
             improve(front, distance, graph->hops[i].to,
-                    next.cost + network_graph_cost(graph, graph->hops[i].link));
+                    next.cost + graph->costs[graph->hops[i].link]);
     }
     graph->reached[target] = reached;
 }
@@ -231,7 +236,7 @@ bool network_graph_is_next(const struct network_graph *graph, uint32_t target, u
                            const struct network_graph_hop *hop) {
     const int64_t *distance = &graph->distance[(size_t)target * graph->plan.switches];
     return distance[hop->to] != NETWORK_GRAPH_FAR &&
-           distance[hop->to] + network_graph_cost(graph, hop->link) == distance[from];
+           distance[hop->to] + graph->costs[hop->link] == distance[from];
 }
 
 const struct network_graph_hop *network_graph_last(const struct network_graph *graph,
@@ -240,7 +245,7 @@ const struct network_graph_hop *network_graph_last(const struct network_graph *g
     int64_t left = graph->distance[(size_t)target * graph->plan.switches + from];
     for (uint32_t i = graph->hop_start[vertex];
          vertex >= graph->plan.switches && i < graph->hop_start[vertex + 1]; i++)
-        if (graph->hops[i].to == from && network_graph_cost(graph, graph->hops[i].link) == left)
+        if (graph->hops[i].to == from && graph->costs[graph->hops[i].link] == left)
             return &graph->hops[i];
     return NULL;
 }
@@ -288,7 +293,7 @@ static bool note_longest(struct network_graph *graph, uint32_t attachment, uint3
     for (uint32_t i = graph->hop_start[vertex]; i < graph->hop_start[vertex + 1]; i++) {
         const struct network_graph_hop *hop = &graph->hops[i];
         int64_t behind = graph->distance[row + hop->to];
-        if (behind == NETWORK_GRAPH_FAR || network_graph_cost(graph, hop->link) + behind != way)
+        if (behind == NETWORK_GRAPH_FAR || graph->costs[hop->link] + behind != way)
             continue;
         uint32_t links = 1 + depth[hop->to] + beyond;
         double seconds =
@@ -367,6 +372,25 @@ static bool make_workspace(struct network_graph *graph) {
            graph->wanted != NULL && graph->touched != NULL;
 }
 
+/* Of more attachments than links one of the first is loose: memory is not asked for all of them. */
+static enum network_graph_fault find_loose(const struct network_graph_plan *plan,
+                                           uint32_t vertices[2]) {
+    size_t looked_at = plan->link_count + 1, loose = 0;
+    bool *joined = zeroed(looked_at, sizeof *joined);
+    if (joined == NULL)
+        return NETWORK_GRAPH_NO_MEMORY;
+    for (size_t i = 0; i < 2 * plan->link_count; i++) {
+        uint32_t vertex = plan->links[i / 2].ends[i % 2];
+        if (vertex >= plan->switches && vertex - plan->switches < looked_at)
+            joined[vertex - plan->switches] = true;
+    }
+    while (joined[loose])
+        loose++;
+    free(joined);
+    vertices[0] = plan->switches + (uint32_t)loose;
+    return NETWORK_GRAPH_LOOSE_ATTACHMENT;
+}
+
 static enum network_graph_fault build(struct network_graph *graph, uint32_t vertices[2]) {
     if (!make_hops(graph))
         return NETWORK_GRAPH_NO_MEMORY;
@@ -383,8 +407,10 @@ enum network_graph_fault network_graph_new(const struct network_graph_plan *plan
     CONTRACT(plan->switches <= NETWORK_GRAPH_SWITCHES && plan->link_count <= NETWORK_GRAPH_LINKS,
              "too large a graph");
     CONTRACT(plan->nodes > 0 && plan->per_node > 0, "a graph without nodes");
-    struct network_graph *made = zeroed(1, sizeof *made);
     *graph = NULL;
+    if ((uint64_t)plan->nodes * plan->per_node > plan->link_count)
+        return find_loose(plan, vertices);
+    struct network_graph *made = zeroed(1, sizeof *made);
     if (made == NULL)
         return NETWORK_GRAPH_NO_MEMORY;
     made->plan = *plan;

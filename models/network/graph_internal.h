@@ -37,6 +37,7 @@ struct network_graph {
     struct network_graph_plan plan; /* with links of its own */
     struct network_graph_facts facts;
     struct network_graph_link *links;
+    int64_t *costs; /* of each link on a way; at least 1 */
     uint32_t vertices;
     uint32_t *hop_start; /* of each vertex, and the end; attachments are nobody's hop */
     struct network_graph_hop *hops;
@@ -56,9 +57,6 @@ struct network_graph {
     struct network_graph_memo memos[NETWORK_GRAPH_MEMOS];
     uint32_t memo_count;
 };
-
-/* What a link costs on a way; at least 1. */
-int64_t network_graph_cost(const struct network_graph *graph, uint32_t link);
 
 /* The cost of the way from an attachment to a target, FAR where there is none. */
 int64_t network_graph_way(const struct network_graph *graph, uint32_t attachment, uint32_t target);

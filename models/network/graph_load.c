@@ -32,7 +32,7 @@ static double send(struct network_graph *graph, uint32_t attachment, uint32_t ta
             const struct network_graph_hop *hop = &graph->hops[i];
             const struct network_graph_link *link = &graph->links[hop->link];
             int64_t behind = graph->distance[row + hop->to];
-            if (behind == NETWORK_GRAPH_FAR || network_graph_cost(graph, hop->link) + behind != way)
+            if (behind == NETWORK_GRAPH_FAR || graph->costs[hop->link] + behind != way)
                 continue;
             if (pass == 0) {
                 cables += link->cables;

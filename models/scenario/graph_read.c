@@ -12,6 +12,7 @@
 
 #define NAME_BYTES 32
 #define VERTEX_BYTES 48
+#define ERRORS_READ 20 /* with so many nobody reads on */
 
 struct named {
     char name[NAME_BYTES];
@@ -35,6 +36,7 @@ struct graph_reading {
     uint32_t *from, *to;             /* of one item */
     struct tree_place whole, by_nic; /* where a node was first attached so; file NULL: nowhere */
     bool good;
+    int errors;
 };
 
 __attribute__((format(printf, 3, 4))) static void
@@ -45,6 +47,7 @@ wrong(struct graph_reading *reading, struct tree_place place, const char *format
     (void)vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     reading->good = false;
+    reading->errors++;
     (void)tree_error(reading->draft->diagnostics, place, "%s", message);
 }
 
@@ -154,9 +157,13 @@ static void add_switch(struct graph_reading *reading, const struct range *range,
 }
 
 static void read_switches(struct graph_reading *reading, const struct tree_node *list) {
-    for (const struct tree_entry *entry = list->first; entry != NULL; entry = entry->next) {
+    for (const struct tree_entry *entry = list->first;
+         entry != NULL && reading->errors < ERRORS_READ; entry = entry->next) {
         char got[BASE_QUOTE_SIZE];
         struct range range;
+        reading->good = reading->good && !entry->value->broken;
+        if (entry->value->broken)
+            continue;
         if (entry->value->kind != TREE_TEXT || !read_range(entry->value->text, &range) ||
             range.nic >= 0)
             wrong(reading, entry->value->place,
@@ -310,8 +317,10 @@ static bool read_item(struct graph_reading *reading, const struct tree_node *map
         }
         item->node[key] = entry->value;
         if (!scenario_value_read(&link_keys[key], entry->value, reading->draft->diagnostics,
-                                 &item->value[key]))
+                                 &item->value[key])) {
             reading->good = false;
+            reading->errors++;
+        }
     }
     for (size_t key = LINK_FROM; key <= LINK_BANDWIDTH && reading->good; key++)
         if (item->node[key] == NULL)
@@ -354,9 +363,13 @@ static bool add_link(struct graph_reading *reading, const struct tree_node *mapp
 }
 
 static void read_links(struct graph_reading *reading, const struct tree_node *list) {
-    for (const struct tree_entry *entry = list->first; entry != NULL; entry = entry->next) {
+    for (const struct tree_entry *entry = list->first;
+         entry != NULL && reading->errors < ERRORS_READ; entry = entry->next) {
         struct link_item item;
         char got[BASE_QUOTE_SIZE];
+        reading->good = reading->good && !entry->value->broken;
+        if (entry->value->broken)
+            continue;
         if (entry->value->kind != TREE_MAPPING) {
             wrong(reading, entry->value->place,
                   "a link is %s, expected a mapping as {from: node0, "

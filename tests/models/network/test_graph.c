@@ -514,6 +514,10 @@ START_TEST(faults_name_the_vertices) {
     join(attachment(0), 0, 1, 1.0, 0.0);
     ck_assert_int_eq(fault_of(vertices), NETWORK_GRAPH_LOOSE_ATTACHMENT);
     ck_assert_uint_eq(vertices[0], attachment(1));
+    join(0, 1, 1, 1.0, 0.0); /* as many links as nodes, and still */
+    ck_assert_int_eq(fault_of(vertices), NETWORK_GRAPH_LOOSE_ATTACHMENT);
+    ck_assert_uint_eq(vertices[0], attachment(1));
+    drawing.plan.link_count--;
     join(attachment(1), 1, 1, 1.0, 0.0);
     ck_assert_int_eq(fault_of(vertices), NETWORK_GRAPH_APART);
     ck_assert_uint_eq(vertices[0], attachment(1));
