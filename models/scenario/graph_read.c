@@ -3,6 +3,7 @@
 
 #include "models/base/text.h"
 #include "models/network/graph.h"
+#include "models/scenario/graph_range.h"
 #include "models/scenario/value.h"
 
 #include <stdarg.h>
@@ -10,12 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 32
-#define VERTEX_BYTES 48
 #define ERRORS_READ 20 /* with so many nobody reads on */
 
 struct named {
-    char name[NAME_BYTES];
+    char name[GRAPH_NAME_BYTES];
     struct tree_place place;
 };
 
@@ -51,82 +50,6 @@ wrong(struct graph_reading *reading, struct tree_place place, const char *format
     (void)tree_error(reading->draft->diagnostics, place, "%s", message);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* "leaf0..3": the part before the number, and first and last number. Without "..", first and last
- * are of the number at the end, or `numbered` is false. */
-struct range {
-    char stem[NAME_BYTES];
-    bool numbered;
-    uint32_t first, last;
-    int nic; /* -1: none */
-};
-
-/* A whole number without leading zeros; moves the text behind it. */
-static bool read_number(const char **text, uint32_t *number) {
-    size_t length = strspn(*text, "0123456789");
-    char digits[8];
-    int64_t value = 0;
-    if (length == 0 || length >= sizeof digits)
-        return false;
-    memcpy(digits, *text, length);
-    digits[length] = '\0';
-    if (base_integer_read(digits, &value) != BASE_NUMBER_OK)
-        return false;
-    *number = (uint32_t)value;
-    *text += length;
-    return true;
-}
-
-static bool read_nic(const char **text, int *nic) {
-    static const char mark[] = ".nic";
-    uint32_t number = 0;
-    *nic = -1;
-    if (strncmp(*text, mark, sizeof mark - 1) != 0)
-        return true;
-    *text += sizeof mark - 1;
-    if (!read_number(text, &number))
-        return false;
-    *nic = (int)number;
-    return true;
-}
-
-static bool read_range(const char *text, struct range *range) {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    size_t length = strspn(text, letters), stem = length;
-    const char *at = text + length;
-    while (stem > 0 && text[stem - 1] >= '0' && text[stem - 1] <= '9')
-        stem--;
-    if (stem == 0 || length >= NAME_BYTES)
-        return false;
-    *range = (struct range){.nic = -1};
-    (void)snprintf(range->stem, sizeof range->stem, "%.*s", (int)stem, text);
-    const char *digits = text + stem;
-    range->numbered = stem < length && read_number(&digits, &range->first);
-    range->last = range->first;
-    if (stem < length && !range->numbered) { /* as leaf007: a name without a number */
-        (void)snprintf(range->stem, sizeof range->stem, "%.*s", (int)length, text);
-    }
-    if (strncmp(at, "..", 2) == 0) {
-        at += 2;
-        if (!range->numbered || !read_number(&at, &range->last) || range->last < range->first)
-            return false;
-    }
-    return read_nic(&at, &range->nic) && *at == '\0';
-}
-
-static bool is_node(const struct range *range) {
-    return range->numbered && strcmp(range->stem, "node") == 0;
-}
-
-static void name_in(const struct range *range, uint32_t number, char name[static VERTEX_BYTES]) {
-    if (range->numbered)
-        (void)snprintf(name, VERTEX_BYTES, "%s%u", range->stem, number);
-    else
-        (void)snprintf(name, VERTEX_BYTES, "%s", range->stem);
-}
-
 static uint32_t find_switch(const struct graph_reading *reading, const char *name) {
     uint32_t index = 0;
     while (index < reading->switch_count && strcmp(reading->switches[index].name, name) != 0)
@@ -136,14 +59,14 @@ static uint32_t find_switch(const struct graph_reading *reading, const char *nam
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-static void add_switch(struct graph_reading *reading, const struct range *range, uint32_t number,
-                       struct tree_place place) {
-    char name[VERTEX_BYTES];
-    name_in(range, number, name);
+static void add_switch(struct graph_reading *reading, const struct graph_range *range,
+                       uint32_t number, struct tree_place place) {
+    char name[GRAPH_VERTEX_BYTES];
+    graph_range_name(range, number, name);
     uint32_t known = find_switch(reading, name);
-    if (strlen(name) >= NAME_BYTES)
+    if (strlen(name) >= GRAPH_NAME_BYTES)
         wrong(reading, place, "switch '%s' has a name of more than %d characters", name,
-              NAME_BYTES - 1);
+              GRAPH_NAME_BYTES - 1);
     else if (known < reading->switch_count)
         wrong(reading, place, "switch '%s' is written twice, first at line %d", name,
               reading->switches[known].place.line);
@@ -151,7 +74,7 @@ static void add_switch(struct graph_reading *reading, const struct range *range,
         wrong(reading, place, "more than %d switches", NETWORK_GRAPH_SWITCHES);
     else {
         struct named *made = &reading->switches[reading->switch_count++];
-        memcpy(made->name, name, NAME_BYTES);
+        memcpy(made->name, name, GRAPH_NAME_BYTES);
         made->place = place;
     }
 }
@@ -160,16 +83,16 @@ static void read_switches(struct graph_reading *reading, const struct tree_node 
     for (const struct tree_entry *entry = list->first;
          entry != NULL && reading->errors < ERRORS_READ; entry = entry->next) {
         char got[BASE_QUOTE_SIZE];
-        struct range range;
+        struct graph_range range;
         reading->good = reading->good && !entry->value->broken;
         if (entry->value->broken)
             continue;
-        if (entry->value->kind != TREE_TEXT || !read_range(entry->value->text, &range) ||
+        if (entry->value->kind != TREE_TEXT || !graph_range_read(entry->value->text, &range) ||
             range.nic >= 0)
             wrong(reading, entry->value->place,
                   "a switch is %s, expected a name as leaf0, or leaf0..3 for four of them",
                   scenario_value_describe(entry->value, got, sizeof got));
-        else if (is_node(&range))
+        else if (graph_range_is_node(&range))
             wrong(reading, entry->value->place,
                   "a switch is %s, but names such as node0 are the nodes'",
                   base_quote(entry->value->text, got));
@@ -181,7 +104,7 @@ static void read_switches(struct graph_reading *reading, const struct tree_node 
 
 /* ---- ends of links --------------------------------------------------------------------------- */
 
-static uint32_t expand_nodes(struct graph_reading *reading, const struct range *range,
+static uint32_t expand_nodes(struct graph_reading *reading, const struct graph_range *range,
                              struct tree_place place, uint32_t *vertices) {
     uint32_t count = 0, nic = range->nic < 0 ? 0 : (uint32_t)range->nic;
     struct tree_place *first = range->nic < 0 ? &reading->whole : &reading->by_nic;
@@ -220,20 +143,20 @@ static void unknown_end(struct graph_reading *reading, const char *key, const ch
 
 static uint32_t expand(struct graph_reading *reading, const char *key, const struct tree_node *node,
                        uint32_t *vertices) {
-    char got[BASE_QUOTE_SIZE], name[VERTEX_BYTES];
-    struct range range;
+    char got[BASE_QUOTE_SIZE], name[GRAPH_VERTEX_BYTES];
+    struct graph_range range;
     uint32_t count = 0;
-    if (!read_range(node->text, &range)) {
+    if (!graph_range_read(node->text, &range)) {
         wrong(reading, node->place,
               "%s of a link is %s, expected a switch, a node as node3 or node3.nic0, or a range as "
               "leaf0..3 or node0..7.nic0",
               key, base_quote(node->text, got));
         return 0;
     }
-    if (is_node(&range))
+    if (graph_range_is_node(&range))
         return expand_nodes(reading, &range, node->place, vertices);
     for (uint32_t i = range.first; i <= range.last; i++) {
-        name_in(&range, i, name);
+        graph_range_name(&range, i, name);
         uint32_t index = find_switch(reading, name);
         if (index == reading->switch_count || range.nic >= 0) {
             unknown_end(reading, key, range.nic >= 0 ? node->text : name, node->place);
@@ -245,14 +168,14 @@ static uint32_t expand(struct graph_reading *reading, const char *key, const str
 }
 
 static void name_vertex(const struct graph_reading *reading, uint32_t vertex, bool whole,
-                        char name[static VERTEX_BYTES]) {
+                        char name[static GRAPH_VERTEX_BYTES]) {
     uint32_t nic = vertex - reading->switch_count;
     if (vertex < reading->switch_count)
-        (void)snprintf(name, VERTEX_BYTES, "%s", reading->switches[vertex].name);
+        (void)snprintf(name, GRAPH_VERTEX_BYTES, "%s", reading->switches[vertex].name);
     else if (whole)
-        (void)snprintf(name, VERTEX_BYTES, "node%u", nic / reading->gpus);
+        (void)snprintf(name, GRAPH_VERTEX_BYTES, "node%u", nic / reading->gpus);
     else
-        (void)snprintf(name, VERTEX_BYTES, "node%u.nic%u", nic / reading->gpus,
+        (void)snprintf(name, GRAPH_VERTEX_BYTES, "node%u.nic%u", nic / reading->gpus,
                        nic % reading->gpus);
 }
 
@@ -333,7 +256,7 @@ static bool read_item(struct graph_reading *reading, const struct tree_node *map
 
 static bool add_link(struct graph_reading *reading, const struct tree_node *mapping,
                      const struct link_item *item, uint32_t from, uint32_t to) {
-    char name[VERTEX_BYTES];
+    char name[GRAPH_VERTEX_BYTES];
     const struct hardware_node *node = &reading->draft->scenario->cluster.node;
     double part = node->network_bandwidth_bytes_per_s / reading->gpus;
     uint32_t cables = (uint32_t)item->value[LINK_CABLES].integer;
@@ -412,7 +335,7 @@ static bool same_ends(const struct read_link *a, const struct read_link *b) {
 static bool check_twice(struct graph_reading *reading) {
     const struct read_link **sorted = calloc(reading->link_count + 1, sizeof *sorted);
     const struct read_link *second = NULL, *first = NULL;
-    char from[VERTEX_BYTES], to[VERTEX_BYTES];
+    char from[GRAPH_VERTEX_BYTES], to[GRAPH_VERTEX_BYTES];
     bool whole = reading->whole.file != NULL;
     if (sorted == NULL)
         return false;
@@ -456,7 +379,7 @@ static void blame_fault(struct graph_reading *reading, enum network_graph_fault 
                         const uint32_t vertices[2]) {
     struct tree_place place = reading->draft->values.at[KEY_CLUSTER_TOPOLOGY_LINKS].place;
     bool whole = reading->by_nic.file == NULL;
-    char name[2][VERTEX_BYTES];
+    char name[2][GRAPH_VERTEX_BYTES];
     for (int i = 0; i < 2; i++) {
         bool node = vertices[i] >= reading->switch_count && whole;
         uint32_t number = vertices[i] - reading->switch_count;
