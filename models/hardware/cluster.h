@@ -75,6 +75,7 @@ struct hardware_node {
 };
 
 struct network_topology_type;
+struct network_graph;
 
 /* What lies between the nodes (network/topology.h). */
 struct hardware_topology {
@@ -84,6 +85,8 @@ struct hardware_topology {
     int shape[3];                             /* of a torus */
     double background;                        /* part of these links that others use, below 1 */
     bool spread;                              /* neighbours are in different blocks */
+    bool by_rail;                             /* NICs of one number meet in a leaf */
+    struct network_graph *graph;              /* of the kind graph, whoever made it owns it */
 };
 
 /* Equal parts of the nodes, with a network of their own between them (network/zones.h). */

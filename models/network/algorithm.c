@@ -72,28 +72,30 @@ struct network_lane network_lane_of(const struct hardware_cluster *cluster,
     int nodes = used / cluster->gpus_per_node; /* of a domain */
     int members = group.ranks < group.ranks_per_node ? group.ranks : group.ranks_per_node;
     double nic = cluster->node.network_bandwidth_bytes_per_s * nodes / used;
-    return (struct network_lane){.node = &cluster->node,
-                                 .ranks = group.ranks,
-                                 .members = members,
-                                 .domains = (group.ranks + members - 1) / members,
-                                 .link = cluster->gpu.scaleup_bandwidth_bytes_per_s,
-                                 .nics = nic * members *
-                                         fmin(or_one(group.ring_share), or_one(group.zone_share)),
-                                 .nic = nic * or_one(group.ring_share),
-                                 .exchange_nic = nic * or_one(group.exchange_share),
-                                 .across = group.ranks > members,
-                                 .zone_crossing = group.zone_crossing,
-                                 .zone_apart = group.zone_apart,
-                                 .zone_latency_s = cluster->zones.latency_s,
-                                 .zone_bytes_per_s = cluster->zones.bandwidth_bytes_per_s};
+    return (struct network_lane){
+        .node = &cluster->node,
+        .ranks = group.ranks,
+        .members = members,
+        .domains = (group.ranks + members - 1) / members,
+        .link = cluster->gpu.scaleup_bandwidth_bytes_per_s,
+        .nics = nic * members * fmin(or_one(group.ring_share), or_one(group.zone_share)),
+        .nic = nic * or_one(group.ring_share),
+        .exchange_nic = nic * or_one(group.exchange_share),
+        .across = group.ranks > members,
+        .ring_latency_s = cluster->node.network_latency_s + group.ring_latency_s,
+        .exchange_latency_s = cluster->node.network_latency_s + group.exchange_latency_s,
+        .zone_crossing = group.zone_crossing,
+        .zone_apart = group.zone_apart,
+        .zone_latency_s = cluster->zones.latency_s,
+        .zone_bytes_per_s = cluster->zones.bandwidth_bytes_per_s};
 }
 
 /* ---- ring ------------------------------------------------------------------------------------ */
 
-/* Latency of `steps` steps in a row round the ring. */
-static double steps_s(const struct network_lane *lane, int steps) {
+/* Latency of `steps` steps in a row, `step_s` each between domains. */
+static double steps_s(const struct network_lane *lane, int steps, double step_s) {
     int between = lane->across ? (steps + lane->members - 1) / lane->members : 0;
-    return between * (lane->across ? lane->node->network_latency_s : 0.0) +
+    return between * (lane->across ? step_s : 0.0) +
            (steps - between) * lane->node->scaleup_latency_s +
            steps * lane->zone_crossing * lane->zone_latency_s;
 }
@@ -120,10 +122,10 @@ static struct network_cost ring_cost(const struct network_lane *lane, enum netwo
                                      double bytes) {
     int others = lane->ranks - 1;
     int steps = kind == NETWORK_ALL_REDUCE ? 2 * others : others;
-    return (struct network_cost){.latency_s = lane->node->collective_start_s + steps_s(lane, steps),
-                                 .transfer_s =
-                                     moved_bytes(lane, kind, bytes) / network_lane_ring(lane),
-                                 .chunk_s = chunk_of(lane)};
+    return (struct network_cost){
+        .latency_s = lane->node->collective_start_s + steps_s(lane, steps, lane->ring_latency_s),
+        .transfer_s = moved_bytes(lane, kind, bytes) / network_lane_ring(lane),
+        .chunk_s = chunk_of(lane)};
 }
 
 /* ---- tree over domains ----------------------------------------------------------------------- */
@@ -155,7 +157,7 @@ static struct network_cost tree_cost(const struct network_lane *lane, enum netwo
     double crossing = network_bus_factor(kind, lane->domains) * bytes / (wire * lane->nics);
     return (struct network_cost){.latency_s = lane->node->collective_start_s +
                                               inside * lane->node->scaleup_latency_s +
-                                              2.0 * depth * lane->node->network_latency_s,
+                                              2.0 * depth * lane->exchange_latency_s,
                                  .transfer_s = fmax(bytes / within, crossing),
                                  .chunk_s = chunk_of(lane)};
 }
@@ -204,7 +206,8 @@ static double pairwise_start_s(const struct network_lane *lane, enum network_col
     double start = lane->node->collective_start_s;
     if (kind == NETWORK_ALL_TO_ALL && lane->node->scaleup.alltoall_start_s > 0.0)
         start = lane->node->scaleup.alltoall_start_s;
-    return start + steps_s(lane, 1) + (lane->zone_apart > 0.0 ? lane->zone_latency_s : 0.0);
+    return start + steps_s(lane, 1, lane->exchange_latency_s) +
+           (lane->zone_apart > 0.0 ? lane->zone_latency_s : 0.0);
 }
 
 /* Within a domain the ring's share, or more where two cards have a bridge of their own. */

@@ -20,13 +20,14 @@ enum network_algorithm {
 /* A group on its links, worked out once. */
 struct network_lane {
     const struct hardware_node *node;
-    int ranks, members, domains;      /* of the group, in each domain, touched */
-    double link;                      /* NVLink of one GPU, peak bytes/s */
-    double nics;                      /* of a domain, this group's part, peak bytes/s */
-    double nic;                       /* one GPU's part of them */
-    double exchange_nic;              /* the same where all send to all */
-    bool across;                      /* over several domains */
-    double zone_crossing, zone_apart; /* as in the group */
+    int ranks, members, domains;               /* of the group, in each domain, touched */
+    double link;                               /* NVLink of one GPU, peak bytes/s */
+    double nics;                               /* of a domain, this group's part, peak bytes/s */
+    double nic;                                /* one GPU's part of them */
+    double exchange_nic;                       /* the same where all send to all */
+    bool across;                               /* over several domains */
+    double ring_latency_s, exchange_latency_s; /* of a step between domains, routes included */
+    double zone_crossing, zone_apart;          /* as in the group */
     double zone_latency_s, zone_bytes_per_s;
 };
 

@@ -69,6 +69,8 @@ struct network_group network_group_strided(const struct hardware_cluster *cluste
         .ranks_per_node = fewest,
         .ring_share = network_topology_ring_share(cluster, ranks, stride, fewest),
         .exchange_share = network_topology_exchange_share(cluster, ranks, stride, fewest)};
+    network_topology_latency(cluster, ranks, stride, fewest, &group.ring_latency_s,
+                             &group.exchange_latency_s);
     cross_zones(cluster, stride, &group);
     return group;
 }

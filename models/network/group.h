@@ -27,9 +27,10 @@ enum network_collective {
 struct network_group {
     int ranks;
     int ranks_per_node;
-    double ring_share, exchange_share; /* of the NICs, that the topology leaves; 0 is 1 */
-    double zone_share;                 /* for a ring, that the network between zones leaves; 0: 1 */
-    double zone_crossing, zone_apart;  /* of sendings and pairs, over zones (zones.h) */
+    double ring_share, exchange_share;         /* of the NICs, that the topology leaves; 0 is 1 */
+    double ring_latency_s, exchange_latency_s; /* that its routes add to a step */
+    double zone_share;                /* for a ring, that the network between zones leaves; 0: 1 */
+    double zone_crossing, zone_apart; /* of sendings and pairs, over zones (zones.h) */
 };
 
 /* GPUs in use of one NVLink domain. */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/network/topology.h"
 
+#include "models/network/graph.h"
 #include "sim/contract.h"
 
 #include <string.h>
 
 static const struct network_topology_type *const types[] = {
     &network_topology_full,       &network_topology_fat_tree,  &network_topology_rail_optimised,
-    &network_topology_leaf_spine, &network_topology_dragonfly, &network_topology_torus};
+    &network_topology_leaf_spine, &network_topology_dragonfly, &network_topology_torus,
+    &network_topology_graph};
 
 #define TYPES (sizeof types / sizeof *types)
 
@@ -42,4 +44,14 @@ double network_topology_exchange_share(const struct hardware_cluster *cluster, i
     double share = type == NULL ? 1.0 : type->exchange_share(cluster, ranks, stride, members);
     INVARIANT(share > 0.0 && share <= 1.0, "a share is from above 0 to 1");
     return share;
+}
+
+void network_topology_latency(const struct hardware_cluster *cluster, int ranks, int stride,
+                              int members, double *ring_s, double *exchange_s) {
+    const struct network_topology_type *type = type_of(cluster, ranks, members);
+    struct network_graph_share share = {0};
+    if (type == &network_topology_graph)
+        share = network_graph_group(cluster, ranks, stride, members);
+    *ring_s = share.ring_latency_s;
+    *exchange_s = share.exchange_latency_s;
 }

@@ -15,8 +15,11 @@
  * adaptive routing and packet spraying do), and so are all links of a torus.
  *
  * Nodes are numbered as the job has them; placed `packed`, a block's nodes follow each other;
- * placed `spread`, neighbours are in different blocks. Left out: collisions of single flows; zones
- * are in zones.h.
+ * placed `spread`, neighbours are in different blocks; placed `by_rail`, a leaf takes as many NICs,
+ * but all of one number: one of each of GPUs x block_nodes nodes, and what is for another number
+ * changes over NVLink in the sender's node (topology_rail_optimised.c is always so, with
+ * block_nodes as the nodes of its rails). Left out: collisions of single flows; zones are in
+ * zones.h.
  */
 
 #include "models/hardware/cluster.h"
@@ -27,7 +30,9 @@
 enum {
     NETWORK_TOPOLOGY_BLOCK = 1,
     NETWORK_TOPOLOGY_OVERSUBSCRIPTION = 2,
-    NETWORK_TOPOLOGY_SHAPE = 4
+    NETWORK_TOPOLOGY_SHAPE = 4,
+    NETWORK_TOPOLOGY_GRAPH = 8, /* routing, switches, links */
+    NETWORK_TOPOLOGY_RAILS = 16 /* placement may be by_rail */
 };
 
 struct network_topology_type {
@@ -54,11 +59,17 @@ double network_topology_ring_share(const struct hardware_cluster *cluster, int r
 double network_topology_exchange_share(const struct hardware_cluster *cluster, int ranks,
                                        int stride, int members);
 
+/* What routes add to a step between domains, in seconds: round a ring, and to the farthest of an
+ * exchange. 0 but for graphs. */
+void network_topology_latency(const struct hardware_cluster *cluster, int ranks, int stride,
+                              int members, double *ring_s, double *exchange_s);
+
 extern const struct network_topology_type network_topology_full;
 extern const struct network_topology_type network_topology_fat_tree;
 extern const struct network_topology_type network_topology_rail_optimised;
 extern const struct network_topology_type network_topology_leaf_spine;
 extern const struct network_topology_type network_topology_dragonfly;
 extern const struct network_topology_type network_topology_torus;
+extern const struct network_topology_type network_topology_graph;
 
 #endif

@@ -16,8 +16,15 @@
 
 #include <math.h>
 
+/* Rails that are a kind of their own say their nodes themselves. */
+int network_blocks_nodes(const struct hardware_cluster *cluster) {
+    const struct hardware_topology *topology = &cluster->topology;
+    bool rails = topology->by_rail && topology->type != &network_topology_rail_optimised;
+    return rails ? topology->block_nodes * cluster->node.gpus : topology->block_nodes;
+}
+
 int network_blocks(const struct hardware_cluster *cluster) {
-    int block = cluster->topology.block_nodes;
+    int block = network_blocks_nodes(cluster);
     return (cluster->nodes + block - 1) / block;
 }
 
@@ -28,7 +35,7 @@ int network_blocks_nics(const struct hardware_cluster *cluster) {
 static int block_of(const struct hardware_cluster *cluster, int gpu) {
     int node = gpu / cluster->gpus_per_node;
     return cluster->topology.spread ? node % network_blocks(cluster)
-                                    : node / cluster->topology.block_nodes;
+                                    : node / network_blocks_nodes(cluster);
 }
 
 /* Groups tile the GPUs: `stride` of them side by side fill ranks x stride. */
@@ -65,11 +72,23 @@ double network_blocks_ring_share(const struct hardware_cluster *cluster, int ran
     return network_blocks(cluster) == 1 || load <= 0.0 ? 1.0 : fmin(1.0, uplink(cluster) / load);
 }
 
+/* Spread, nodes that are a multiple of the blocks apart are in one block again: of the nodes of a
+ * group, `apart` nodes from one to the next, those before the first that comes back. */
+static double spread_blocks(const struct hardware_cluster *cluster, double nodes, int stride) {
+    int blocks = network_blocks(cluster), apart = stride / cluster->gpus_per_node, first = 1;
+    if (apart <= 1)
+        return nodes;
+    while (first * (long long)apart % blocks != 0)
+        first++;
+    return fmin(nodes, first);
+}
+
 /* Blocks that a group touches. */
 static int touched(const struct hardware_cluster *cluster, int ranks, int stride) {
     double nodes = fmin((double)ranks * stride / cluster->gpus_per_node, cluster->nodes);
     double members = fmin(ranks, ceil(nodes));
-    double blocks = cluster->topology.spread ? nodes : nodes / cluster->topology.block_nodes;
+    double blocks = cluster->topology.spread ? spread_blocks(cluster, nodes, stride)
+                                             : nodes / network_blocks_nodes(cluster);
     return (int)fmax(1.0, fmin(fmin(ceil(blocks), network_blocks(cluster)), members));
 }
 

@@ -6,7 +6,9 @@
 
 #include "models/network/topology.h"
 
-/* Blocks that the cluster's nodes fill. */
+/* Nodes whose NICs reach each other below the uplinks: those of a block; by rail those of which a
+ * leaf has a NIC each. Blocks of so many that the cluster's nodes fill. */
+int network_blocks_nodes(const struct hardware_cluster *cluster);
 int network_blocks(const struct hardware_cluster *cluster);
 
 /* Of all members' sendings to the next of their group: the part that leaves where they are (the

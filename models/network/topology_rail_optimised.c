@@ -23,7 +23,7 @@ static int describe(const struct hardware_cluster *cluster, char *buffer, size_t
 const struct network_topology_type network_topology_rail_optimised = {
     "rail_optimised",
     "a leaf for each NIC number in a block of nodes, spines between",
-    NETWORK_TOPOLOGY_BLOCK | NETWORK_TOPOLOGY_OVERSUBSCRIPTION,
+    NETWORK_TOPOLOGY_BLOCK | NETWORK_TOPOLOGY_OVERSUBSCRIPTION | NETWORK_TOPOLOGY_RAILS,
     32,
     network_blocks_ring_share,
     network_blocks_exchange_share,

@@ -109,6 +109,8 @@ static bool fill_topology(struct base_arena *arena, size_t index, struct builtin
         join(keys, sizeof keys, "oversubscription");
     if ((type->keys & NETWORK_TOPOLOGY_SHAPE) != 0)
         join(keys, sizeof keys, "shape");
+    if ((type->keys & NETWORK_TOPOLOGY_GRAPH) != 0)
+        join(keys, sizeof keys, "switches, links, routing, placement");
     if (type->keys != 0)
         join(keys, sizeof keys, "background");
     row->text[0] = type->name;

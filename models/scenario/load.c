@@ -8,6 +8,7 @@
 #include "models/base/file.h"
 #include "models/base/hash.h"
 #include "models/base/locale.h"
+#include "models/network/graph.h"
 #include "models/scenario/canonical.h"
 #include "models/scenario/catalog_load.h"
 #include "models/scenario/draft.h"
@@ -329,6 +330,7 @@ void rlhfsim_scenario_free(struct rlhfsim_scenario *scenario) {
     if (scenario == NULL)
         return;
     scenario_release_lengths(scenario);
+    network_graph_free(scenario->cluster.topology.graph);
     free(scenario);
 }
 

@@ -3,6 +3,7 @@
 #include "models/base/text.h"
 #include "models/network/topology.h"
 #include "models/scenario/draft.h"
+#include "models/scenario/graph_read.h"
 
 #include <string.h>
 
@@ -16,7 +17,10 @@ static const struct topology_key keys[] = {
     {KEY_CLUSTER_TOPOLOGY_OVERSUBSCRIPTION, NETWORK_TOPOLOGY_OVERSUBSCRIPTION},
     {KEY_CLUSTER_TOPOLOGY_SHAPE, NETWORK_TOPOLOGY_SHAPE},
     {KEY_CLUSTER_TOPOLOGY_BACKGROUND, 0},
-    {KEY_CLUSTER_TOPOLOGY_PLACEMENT, NETWORK_TOPOLOGY_BLOCK},
+    {KEY_CLUSTER_TOPOLOGY_PLACEMENT, NETWORK_TOPOLOGY_BLOCK | NETWORK_TOPOLOGY_GRAPH},
+    {KEY_CLUSTER_TOPOLOGY_ROUTING, NETWORK_TOPOLOGY_GRAPH},
+    {KEY_CLUSTER_TOPOLOGY_SWITCHES, NETWORK_TOPOLOGY_GRAPH},
+    {KEY_CLUSTER_TOPOLOGY_LINKS, NETWORK_TOPOLOGY_GRAPH},
 };
 
 static bool given(const struct scenario_draft *draft, enum scenario_key key) {
@@ -108,6 +112,25 @@ static void fill_block(struct scenario_draft *draft, const struct network_topolo
                        "the topology %s needs cluster.topology.block_nodes", type->name);
 }
 
+static void fill_placement(struct scenario_draft *draft, const struct network_topology_type *type) {
+    struct hardware_topology *topology = &draft->scenario->cluster.topology;
+    if (!given(draft, KEY_CLUSTER_TOPOLOGY_PLACEMENT))
+        return;
+    const char *placement = draft->values.at[KEY_CLUSTER_TOPOLOGY_PLACEMENT].text;
+    bool graph = (type->keys & NETWORK_TOPOLOGY_GRAPH) != 0;
+    topology->spread = strcmp(placement, "spread") == 0;
+    topology->by_rail = strcmp(placement, "by_rail") == 0;
+    if (topology->spread && graph)
+        scenario_blame(draft, KEY_CLUSTER_TOPOLOGY_PLACEMENT,
+                       "cluster.topology.placement is spread, but a graph says where each node is; "
+                       "expected packed or by_rail");
+    if (topology->by_rail && !graph && (type->keys & NETWORK_TOPOLOGY_RAILS) == 0)
+        scenario_blame(draft, KEY_CLUSTER_TOPOLOGY_PLACEMENT,
+                       "cluster.topology.placement is by_rail, which is for leaf_spine, "
+                       "rail_optimised and graph, not for %s",
+                       type->name);
+}
+
 void scenario_resolve_topology(struct scenario_draft *draft) {
     struct hardware_topology *topology = &draft->scenario->cluster.topology;
     if (!scenario_known(draft, KEY_CLUSTER_TOPOLOGY_KIND))
@@ -122,13 +145,17 @@ void scenario_resolve_topology(struct scenario_draft *draft) {
             : 1.0;
     if (given(draft, KEY_CLUSTER_TOPOLOGY_BACKGROUND))
         topology->background = draft->values.at[KEY_CLUSTER_TOPOLOGY_BACKGROUND].number;
-    topology->spread = given(draft, KEY_CLUSTER_TOPOLOGY_PLACEMENT) &&
-                       strcmp(draft->values.at[KEY_CLUSTER_TOPOLOGY_PLACEMENT].text, "spread") == 0;
+    fill_placement(draft, type);
     if ((type->keys & NETWORK_TOPOLOGY_BLOCK) != 0)
         fill_block(draft, type);
     if ((type->keys & NETWORK_TOPOLOGY_SHAPE) != 0)
         fill_shape(draft);
-    if (topology->block_nodes > 0 || type->keys == 0 || topology->shape[0] > 0)
+    if ((type->keys & NETWORK_TOPOLOGY_GRAPH) != 0)
+        scenario_read_graph(draft);
+    if ((type->keys & NETWORK_TOPOLOGY_GRAPH) != 0 && topology->graph == NULL)
+        topology->type = NULL;
+    if (topology->graph != NULL || topology->block_nodes > 0 || type->keys == 0 ||
+        topology->shape[0] > 0)
         (void)type->describe(&draft->scenario->cluster, draft->scenario->topology,
                              sizeof draft->scenario->topology);
 }

@@ -43,7 +43,8 @@ static const char *const attention_choices[] = {"measured", "unfused", "flash_1"
 static const char *const fusion_choices[] = {"compiled", "eager", NULL};
 static const char *const context_choices[] = {"ring", "ulysses", NULL};
 static const char *const reduction_choices[] = {"by_stage", "once", "every_microbatch", NULL};
-static const char *const node_placement_choices[] = {"packed", "spread", NULL};
+static const char *const node_placement_choices[] = {"packed", "spread", "by_rail", NULL};
+static const char *const graph_routing_choices[] = {"hops", "latency", NULL};
 static const char *const logits_choices[] = {"whole", "chunked", "fused", NULL};
 static const char *const optimizer_choices[] = {"adam", "adam_8bit", "sgd", NULL};
 static const char *const base_choices[] = {"unpacked", "nf4", NULL};
@@ -257,8 +258,26 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                          NUMBER(0, 1), .below = true},
     [KEY_CLUSTER_TOPOLOGY_PLACEMENT] = {"cluster.topology.placement",
                                         "where nodes that follow each other are: packed into a "
-                                        "block, or spread over the blocks",
+                                        "block, or spread over the blocks; by_rail has the NICs of "
+                                        "one number in a leaf, and what is for another number "
+                                        "changes over NVLink in the sender's node",
                                         CHOICE(node_placement_choices)},
+    [KEY_CLUSTER_TOPOLOGY_ROUTING] = {"cluster.topology.routing",
+                                      "shortest paths of a graph: by the number of links, or by "
+                                      "latency; equally short ones share by their cables (ECMP)",
+                                      CHOICE(graph_routing_choices)},
+    [KEY_CLUSTER_TOPOLOGY_SWITCHES] = {"cluster.topology.switches",
+                                       "names of a graph's switches, as leaf0 or leaf0..3 for four "
+                                       "of them",
+                                       .type = SCENARIO_TYPE_LIST, .items = "names of switches"},
+    [KEY_CLUSTER_TOPOLOGY_LINKS] =
+        {"cluster.topology.links",
+         "links of a graph: from and to (a switch, node3, or node3.nic0 for the part of GPU 0; "
+         "ranges such as leaf0..3 or node0..7.nic0 join each with each), bandwidth of a cable, one "
+         "direction, and if there are, latency and cables",
+         .type = SCENARIO_TYPE_LIST,
+         .items = "links, as {from: node0..7, to: leaf0, bandwidth: "
+                  "400 Gbit/s}"},
 
     [KEY_PLACEMENT_MODE] = {"placement.mode",
                             "who sits where: colocated has training and rollout on the same GPUs, "
@@ -874,6 +893,9 @@ void scenario_schema_expectation(const struct scenario_schema_entry *entry, char
         break;
     case SCENARIO_TYPE_TAGS:
         (void)snprintf(buffer, size, "a mapping of names to texts");
+        break;
+    case SCENARIO_TYPE_LIST:
+        (void)snprintf(buffer, size, "a list of %s", entry->items);
         break;
     case SCENARIO_TYPE_LATER:
         (void)snprintf(buffer, size, "nothing: a later version supports it");

@@ -66,6 +66,9 @@ enum scenario_key {
     KEY_CLUSTER_TOPOLOGY_SHAPE,
     KEY_CLUSTER_TOPOLOGY_BACKGROUND,
     KEY_CLUSTER_TOPOLOGY_PLACEMENT,
+    KEY_CLUSTER_TOPOLOGY_ROUTING,
+    KEY_CLUSTER_TOPOLOGY_SWITCHES,
+    KEY_CLUSTER_TOPOLOGY_LINKS,
     KEY_PLACEMENT_MODE,
     KEY_PLACEMENT_TRAIN_GPUS,
     KEY_PLACEMENT_ROLLOUT_GPUS,
@@ -211,6 +214,7 @@ enum scenario_type {
     SCENARIO_TYPE_BOOLEAN,
     SCENARIO_TYPE_CHOICE, /* one of `choices`; the value is the index */
     SCENARIO_TYPE_TAGS,   /* a mapping of free names to texts */
+    SCENARIO_TYPE_LIST,   /* a list that a stage of its own reads */
     SCENARIO_TYPE_LATER   /* a key of the format that this version does not support */
 };
 
@@ -242,6 +246,7 @@ struct scenario_schema_entry {
     double minimum, maximum;
     const char *const *choices; /* ends in NULL */
     const char *const *planned; /* choices of the format that come with a later version, or NULL */
+    const char *items;          /* of a list, for the message */
     const char *later;   /* why an integer accepts 1 only / a choice is missing, for the message */
     size_t offset, size; /* of the field in struct rlhfsim_scenario; size 0: none, see resolve.c */
 };

@@ -166,6 +166,10 @@ bool scenario_value_read(const struct scenario_schema_entry *entry, const struct
         value->mapping = node;
         return true;
     }
+    if (entry->type == SCENARIO_TYPE_LIST && node->kind == TREE_LIST) {
+        value->list = node;
+        return true;
+    }
     if (node->kind != TREE_TEXT)
         return refuse(&reading);
     value->text = node->text;
@@ -183,6 +187,7 @@ bool scenario_value_read(const struct scenario_schema_entry *entry, const struct
     case SCENARIO_TYPE_BOOLEAN:
         return node->quoted ? refuse_quoted(&reading) : read_boolean(&reading);
     case SCENARIO_TYPE_TAGS:
+    case SCENARIO_TYPE_LIST:
     case SCENARIO_TYPE_LATER:
         break;
     }

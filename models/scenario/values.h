@@ -20,6 +20,7 @@ struct scenario_value {
     struct tree_place place; /* of the value; not given: as above */
     const char *text;        /* as written; NULL for a mapping */
     const struct tree_node *mapping; /* in place of a name: a row of the catalog, written here */
+    const struct tree_node *list;    /* of a list */
     int64_t integer;                 /* integers; index of a choice; 0 or 1 */
     double number;                   /* numbers, quantities in SI */
 };

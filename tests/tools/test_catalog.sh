@@ -30,7 +30,7 @@ for kind in gpus nodes models prices frameworks engines fabrics lengths stores k
     expect_empty stderr
     rlhfsim catalog
 done
-grep -q "^topologies  *6, such as full" "$scratch/stdout" || fail "no topologies"
+grep -q "^topologies  *7, such as full" "$scratch/stdout" || fail "no topologies"
 
 # Columns stand below their heads: the figure ends where the head ends.
 rlhfsim catalog gpus

@@ -48,6 +48,17 @@ expect_status 0
 expect_stdout "Micro-batch at most "
 expect_stdout " tokens: --set training.microbatch_tokens="
 
+# ---- a network written out ---------------------------------------------------------------------
+link='{from: node0..1, to: leaf, bandwidth: 200 Gbit/s, cables: 4}'
+rlhfsim check "$scenario" --set cluster.nodes=2 \
+    --set "cluster.topology={kind: graph, switches: [leaf], links: [$link]}"
+expect_status 0
+expect_stdout "Network     graph: 2 nodes, 1 switch; 8 links to nodes and 0 between switches; routes by"
+rlhfsim check "$scenario" --set cluster.nodes=2 \
+    --set "cluster.topology={kind: graph, switches: [leaf, lone], links: [$link]}"
+expect_status 2
+expect_stderr "error: switch 'lone' is not joined to any node"
+
 # ---- the chart --------------------------------------------------------------------------------
 rlhfsim run "$scenario" --set steps=1 --replicates 1 --quiet --out "$scratch/out"
 expect_status 0
