@@ -136,6 +136,16 @@ static void check_row(struct scenario_draft *draft, enum scenario_key key, enum 
                        catalog_kind_name(kind), row->text[0], gaps, catalog_file_name(kind));
 }
 
+/* Disks of no room are none; those of unknown room are a gap of the row. */
+static void check_disks(struct scenario_draft *draft) {
+    if (uses_nvme(draft->scenario) && draft->node_row.number[NODE_NVME_GB] <= 0.0)
+        scenario_blame_key(
+            draft, KEY_TRAINING_OFFLOAD_OPTIMIZER_TO,
+            "training.offload_optimizer_to is nvme, but node '%s' has no local disks "
+            "(nvme_gb is 0); expected host",
+            draft->node_row.text[NODE_NAME]);
+}
+
 void scenario_check_known(struct scenario_draft *draft) {
     bool inline_gpu = draft->values.at[KEY_CLUSTER_GPU].mapping != NULL;
     if (!draft->cluster_known || !draft->algorithm_known)
@@ -144,4 +154,5 @@ void scenario_check_known(struct scenario_draft *draft) {
               gpu_needs, COUNT(gpu_needs));
     check_row(draft, KEY_CLUSTER_NODE, CATALOG_NODES, &draft->node_row, node_needs,
               COUNT(node_needs));
+    check_disks(draft);
 }

@@ -146,9 +146,9 @@ START_TEST(advised_where_hosts_are_full) {
 }
 END_TEST
 
-static void refused(const char *const *sets, const char *expected) {
+static void refused(const char *const *sets, size_t count, const char *expected) {
     const struct rlhfsim_scenario_options options = {
-        .catalog_directory = "scenarios/catalog", .sets = sets, .set_count = 2};
+        .catalog_directory = "scenarios/catalog", .sets = sets, .set_count = count};
     struct rlhfsim_scenario *scenario = NULL;
     char text[1024];
     ck_assert_int_eq(rlhfsim_scenario_load(PPO, &options, diagnostics, &scenario), RLHFSIM_INVALID);
@@ -159,16 +159,28 @@ static void refused(const char *const *sets, const char *expected) {
 
 START_TEST(nothing_to_move) {
     static const char *const sets[] = {"training.offload=parameters", NVME};
-    refused(sets, "--set:1:10: error: training.offload_optimizer_to is not used: no model offloads "
-                  "its optimizer (training.offload); leave it out");
+    refused(sets, 2,
+            "--set:1:10: error: training.offload_optimizer_to is not used: no model offloads "
+            "its optimizer (training.offload); leave it out");
 }
 END_TEST
 
 START_TEST(disks_that_are_not_known) {
     static const char *const sets[] = {HOST, NVME};
-    refused(sets, PPO ":46:9: error: node 'aws-p4de.24xlarge' has no nvme_read_gb_per_s, "
-                      "nvme_write_gb_per_s, which this run needs and no source gives; write "
-                      "nodes.csv of your own for it, or describe it in the scenario");
+    refused(sets, 2,
+            PPO ":46:9: error: node 'aws-p4de.24xlarge' has no nvme_read_gb_per_s, "
+                "nvme_write_gb_per_s, which this run needs and no source gives; write "
+                "nodes.csv of your own for it, or describe it in the scenario");
+}
+END_TEST
+
+START_TEST(no_disks) {
+    static const char *const sets[] = {"cluster.node={like: azure-ND96isr_H100_v5, nvme_gb: 0}",
+                                       PRICE, HOST, NVME};
+    refused(sets, 4,
+            "--set:1:10: error: training.offload_optimizer_to is nvme, but node "
+            "'azure-ND96isr_H100_v5' "
+            "has no local disks (nvme_gb is 0); expected host");
 }
 END_TEST
 
@@ -182,6 +194,7 @@ static Suite *suite(void) {
     tcase_add_test(nvme, disks_that_are_too_small);
     tcase_add_test(nvme, advised_where_hosts_are_full);
     tcase_add_test(nvme, nothing_to_move);
+    tcase_add_test(nvme, no_disks);
     tcase_add_test(nvme, disks_that_are_not_known);
     suite_add_tcase(suite, nvme);
     return suite;
