@@ -75,7 +75,8 @@ static struct part weight_sync(const struct forecast_plan *plan) {
 }
 
 static struct part passes(const struct forecast_plan *plan) {
-    struct llm_batch least = {.sequences = 1.0, .tokens = 1.0, .score_pairs = 1.0};
+    struct llm_batch least = {
+        .sequences = 1.0, .tokens = 1.0, .score_pairs = 1.0, .window_pairs = 1.0};
     struct training_cost cost;
     double seconds = 0.0;
     for (size_t i = 0; i < plan->step_count; i++) {

@@ -42,10 +42,13 @@ struct llm_batch forecast_largest_batch(const struct forecast_plan *plan, enum f
         sequences = fmax(1.0, floor(budget / longest));
     sequences = fmin(sequences, most);
     double tokens = fmin(fmax(budget, sequences * longest), most * longest);
-    return (struct llm_batch){.sequences = sequences,
-                              .tokens = tokens,
-                              .score_pairs = sequences * llm_causal_pairs(longest, 0.0),
-                              .logit_tokens = tokens};
+    return (struct llm_batch){
+        .sequences = sequences,
+        .tokens = tokens,
+        .score_pairs = sequences * llm_causal_pairs(longest, 0.0),
+        .logit_tokens = tokens,
+        .window_pairs =
+            plan->window > 0.0 ? sequences * llm_window_pairs(longest, 0.0, plan->window) : 0.0};
 }
 
 /* Packed sequences fill their budgets but for what the last one leaves: the mean is a lower bound

@@ -161,6 +161,15 @@ static void plan_adapters_off_reference(struct forecast_plan *plan) {
     plan->present[ALGORITHM_ROLE_REFERENCE] = true;
 }
 
+/* All models with windows have the same one, or no sequence is longer than any (check_use.c). */
+static double window_of(const struct forecast_plan *plan) {
+    double window = 0.0;
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++)
+        if (plan->present[role])
+            window = fmax(window, (double)llm_window(plan->passes[role].architecture));
+    return window;
+}
+
 static void plan_trainer(struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     plan->dp = plan->pools[0].dp;
@@ -169,6 +178,7 @@ static void plan_trainer(struct forecast_plan *plan) {
     if (!plan->present[ALGORITHM_ROLE_REFERENCE] &&
         scenario->models[ALGORITHM_ROLE_ACTOR].lora_rank > 0)
         plan_adapters_off_reference(plan);
+    plan->window = window_of(plan);
 }
 
 /* ---- the steps of the algorithm ----------------------------------------------------------- */

@@ -105,6 +105,7 @@ struct forecast_plan {
     bool present[ALGORITHM_ROLE_COUNT];
     bool resident[ALGORITHM_ROLE_COUNT];
     struct training_plan passes[ALGORITHM_ROLE_COUNT];
+    double window; /* tokens of the window that some layers of the models have; 0: of none */
 
     struct generation_plan generation;
     double kv_missing_bytes; /* above 0: the engine's share cannot hold the longest sequence */

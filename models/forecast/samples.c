@@ -287,13 +287,6 @@ void forecast_split_free(struct forecast_split *split) {
     *split = (struct forecast_split){0};
 }
 
-static void batch_add(struct llm_batch *batch, double tokens) {
-    batch->sequences += 1.0;
-    batch->tokens += tokens;
-    batch->score_pairs += llm_causal_pairs(tokens, 0.0);
-    batch->logit_tokens += tokens;
-}
-
 static uint32_t sequence_tokens(const struct forecast_samples *samples, size_t sequence) {
     return samples->prompt_tokens[sequence] + samples->response_tokens[sequence];
 }
@@ -325,8 +318,9 @@ static size_t split_by_count(const struct forecast_plan *plan,
         double padded = padded_tokens(plan, samples, first, last);
         batches[count] = (struct llm_batch){0};
         for (size_t i = first; i < last; i++)
-            batch_add(&batches[count],
-                      plan->scenario->training.packing ? dealt_tokens(samples, i) : padded);
+            llm_batch_add(&batches[count],
+                          plan->scenario->training.packing ? dealt_tokens(samples, i) : padded,
+                          plan->window);
     }
     return count;
 }
@@ -385,7 +379,8 @@ static void take_room(double *room, size_t leaf, double tokens) {
  * with all of theirs: the first bin with room is found from the root, left where there is room.
  * Returns the number of bins; 0 where it was left off. */
 static size_t split_by_tokens(struct forecast_samples *samples, size_t begin, size_t end,
-                              double budget, double *room, struct llm_batch *batches) {
+                              double budget, double window, double *room,
+                              struct llm_batch *batches) {
     size_t count = 0, leaves = packing_leaves(end - begin);
     sort_by_length(samples, begin, end);
     for (size_t node = 1; node < 2 * leaves; node++)
@@ -398,7 +393,7 @@ static size_t split_by_tokens(struct forecast_samples *samples, size_t begin, si
         if (bin == count)
             batches[count++] = (struct llm_batch){0};
         take_room(room, leaves + bin, tokens);
-        batch_add(&batches[bin], tokens);
+        llm_batch_add(&batches[bin], tokens, window);
     }
     return count;
 }
@@ -448,11 +443,11 @@ void forecast_split_make(const struct forecast_plan *plan, struct forecast_sampl
         size_t begin = end;
         end += forecast_share(count, ranks, rank) * per_sample;
         struct llm_batch *batches = split->batches + rank * split->stride;
-        split->counts[rank] =
-            size.tokens > 0
-                ? split_by_tokens(samples, begin, end, (double)size.tokens, split->room, batches)
-                : split_by_count(plan, samples, begin, end, (size_t)size.samples * per_sample,
-                                 batches);
+        split->counts[rank] = size.tokens > 0
+                                  ? split_by_tokens(samples, begin, end, (double)size.tokens,
+                                                    plan->window, split->room, batches)
+                                  : split_by_count(plan, samples, begin, end,
+                                                   (size_t)size.samples * per_sample, batches);
         if (split->counts[rank] > split->most)
             split->most = split->counts[rank];
     }

@@ -49,11 +49,11 @@ static struct shape take(struct generation_batch *batch) {
 
 static void prompts(struct generation_batch *batch, const struct shape *shape) {
     double n = (double)shape->sequences, tokens = (double)shape->prompt;
-    struct generation_step step = {
-        .prefill_tokens = n * tokens,
-        .prefill_pairs = n * llm_causal_pairs(tokens, 0.0),
-        .window_pairs = n * generation_window_pairs(tokens, 0.0, (double)batch->window),
-        .prompts_finished = shape->sequences};
+    struct generation_step step = {.prefill_tokens = n * tokens,
+                                   .prefill_pairs = n * llm_causal_pairs(tokens, 0.0),
+                                   .window_pairs =
+                                       n * llm_window_pairs(tokens, 0.0, (double)batch->window),
+                                   .prompts_finished = shape->sequences};
     batch->elapsed_s += generation_iteration_s(batch->plan, &step);
     batch->iterations++;
     batch->prefilled_tokens += (uint64_t)(shape->sequences * shape->prompt);
@@ -69,7 +69,7 @@ static void answers(struct generation_batch *batch, const struct shape *shape) {
     struct generation_decode_cost cost;
     double context = n * (steps * tokens + steps * (steps + 1.0) / 2.0);
     if (batch->window > 0)
-        near = n * generation_window_pairs(steps, tokens, (double)batch->window);
+        near = n * llm_window_pairs(steps, tokens, (double)batch->window);
     generation_decode_cost(batch->plan, shape->sequences, &cost);
     batch->elapsed_s +=
         steps * cost.base_s + cost.kv_token_s * context + cost.window_token_s * near;

@@ -20,7 +20,7 @@ static double prefill_s(const struct generation_plan *plan, int64_t prompt) {
         struct generation_step step = {
             .prefill_tokens = (double)chunk,
             .prefill_pairs = llm_causal_pairs((double)chunk, (double)done),
-            .window_pairs = generation_window_pairs((double)chunk, (double)done, window),
+            .window_pairs = llm_window_pairs((double)chunk, (double)done, window),
             .prompts_finished = chunk == prompt - done};
         seconds += generation_iteration_s(plan, &step);
     }
@@ -29,7 +29,7 @@ static double prefill_s(const struct generation_plan *plan, int64_t prompt) {
 
 /* Sum over j from 1 to `steps` of min(tokens + j, window): pairs of tokens behind a context. */
 static double near_tokens(double tokens, double steps, double window) {
-    return window > 0.0 ? generation_window_pairs(steps, tokens, window) : 0.0;
+    return window > 0.0 ? llm_window_pairs(steps, tokens, window) : 0.0;
 }
 
 double generation_alone_s(const struct generation_plan *plan,

@@ -211,12 +211,7 @@ static double window_share(const struct llm_architecture *model) {
 }
 
 int64_t generation_window(const struct generation_plan *plan) {
-    return plan->architecture->window_layers > 0 ? plan->architecture->window : 0;
-}
-
-double generation_window_pairs(double tokens, double context, double window) {
-    double growing = fmin(tokens, fmax(0.0, window - context)); /* see all before them */
-    return llm_causal_pairs(growing, context) + (tokens - growing) * window;
+    return llm_window(plan->architecture);
 }
 
 static double token_bytes(const struct generation_plan *plan) {

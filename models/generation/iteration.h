@@ -52,10 +52,6 @@ double generation_swap_block_s(const struct generation_plan *plan);
 /* Tokens of a window that some layers have; 0 without. */
 int64_t generation_window(const struct generation_plan *plan);
 
-/* Pairs of `tokens` new ones after `context` older ones, each with at most `window` of the tokens
- * up to itself. */
-double generation_window_pairs(double tokens, double context, double window);
-
 /* Read from HBM by each GPU of the replica: the weights that every token needs, once an iteration;
  * those of the experts that an iteration of so many tokens finds; keys and values of one token of
  * context, in the layers that see everything, and in those that have a window. */

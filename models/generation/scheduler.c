@@ -298,7 +298,7 @@ static void continue_prompt(struct generation_batch *batch,
     admission->prefill_tokens += chunk;
     admission->prefill_pairs += llm_causal_pairs(tokens, context);
     if (batch->window > 0)
-        admission->window_pairs += generation_window_pairs(tokens, context, (double)batch->window);
+        admission->window_pairs += llm_window_pairs(tokens, context, (double)batch->window);
     admission->budget -= chunk;
     partial->done += chunk;
     if (partial->done < partial->tokens)

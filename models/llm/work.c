@@ -103,8 +103,6 @@ double llm_score_width(const struct llm_architecture *a) {
 }
 
 int64_t llm_attention_limit(const struct llm_architecture *a) {
-    if (a->window_layers > 0)
-        return a->window;
     return a->index_heads > 0 ? a->index_topk : INT64_MAX;
 }
 
@@ -112,9 +110,37 @@ double llm_causal_pairs(double tokens, double context) {
     return tokens * context + tokens * (tokens + 1.0) / 2.0;
 }
 
-double llm_attention_flops(const struct llm_architecture *a, double score_pairs) {
-    double columns = (double)a->heads * llm_score_width(a);
-    return 4.0 * score_pairs * columns * (double)a->layers;
+double llm_window_pairs(double tokens, double context, double window) {
+    double growing = fmin(tokens, fmax(0.0, window - context)); /* see all before them */
+    return llm_causal_pairs(growing, context) + (tokens - growing) * window;
+}
+
+int64_t llm_window(const struct llm_architecture *a) {
+    return a->window_layers > 0 ? a->window : 0;
+}
+
+void llm_batch_add(struct llm_batch *batch, double tokens, double window) {
+    batch->sequences += 1.0;
+    batch->tokens += tokens;
+    batch->score_pairs += llm_causal_pairs(tokens, 0.0);
+    batch->logit_tokens += tokens;
+    batch->window_pairs += window > 0.0 ? llm_window_pairs(tokens, 0.0, window) : 0.0;
+}
+
+struct llm_batch llm_batch_of(const struct llm_architecture *a, double sequences, double tokens) {
+    double window = (double)llm_window(a);
+    return (struct llm_batch){
+        .sequences = sequences,
+        .tokens = sequences * tokens,
+        .score_pairs = sequences * llm_causal_pairs(tokens, 0.0),
+        .logit_tokens = sequences * tokens,
+        .window_pairs = window > 0.0 ? sequences * llm_window_pairs(tokens, 0.0, window) : 0.0};
+}
+
+double llm_attention_flops(const struct llm_architecture *a, const struct llm_batch *batch) {
+    double columns = (double)a->heads * llm_score_width(a), near = (double)a->window_layers;
+    return 4.0 * columns *
+           (batch->score_pairs * ((double)a->layers - near) + batch->window_pairs * near);
 }
 
 /* ---- the whole model ------------------------------------------------------------------------- */
@@ -123,7 +149,7 @@ double llm_forward_flops(const struct llm_architecture *a, enum llm_head head,
                          const struct llm_batch *batch) {
     double matrices = (double)llm_matrix_parameters(a);
     double projections = 2.0 * (double)(a->embedding_width * a->hidden); /* in and out */
-    return 2.0 * matrices * batch->tokens + llm_attention_flops(a, batch->score_pairs) +
+    return 2.0 * matrices * batch->tokens + llm_attention_flops(a, batch) +
            2.0 * (double)llm_head_parameters(a, head) * batch->logit_tokens +
            2.0 * projections * batch->tokens;
 }

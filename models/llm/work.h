@@ -7,8 +7,8 @@
  * architecture. One multiply-add is 2 FLOPs; causal attention counts the pairs it computes,
  * half of the square.
  *
- * Left out: windows and the choice of a sparse attention, which change nothing while sequences are
- * not longer than them (see llm_attention_limit).
+ * Left out: the choice of a sparse attention, which changes nothing while sequences are not longer
+ * than it (see llm_attention_limit).
  */
 
 #include "models/llm/architecture.h"
@@ -50,8 +50,8 @@ int64_t llm_ffn_columns(const struct llm_architecture *architecture,
  * made of; head_dim in plain attention. */
 double llm_score_width(const struct llm_architecture *architecture);
 
-/* The longest sequence that attention is modelled for: the window or the choice of a sparse
- * attention, INT64_MAX where every token sees all before it. */
+/* The longest sequence that attention is modelled for: the choice of a sparse attention, INT64_MAX
+ * where every token sees all before it, or all within its window. */
 int64_t llm_attention_limit(const struct llm_architecture *architecture);
 
 /* A batch that goes through the model at once. */
@@ -60,14 +60,30 @@ struct llm_batch {
     double tokens;       /* new tokens of all sequences */
     double score_pairs;  /* query-key pairs of all sequences, see llm_causal_pairs */
     double logit_tokens; /* tokens for which the head is computed */
+    double window_pairs; /* of score_pairs, those within the window; not read without windows */
 };
 
 /* Pairs of a causal sequence: `tokens` new ones after `context` older ones; each new token sees the
  * context, the new ones before it, and itself. */
 double llm_causal_pairs(double tokens, double context);
 
-/* Model FLOPs of the attention of all layers, forward: 4 x pairs x heads x score width x layers. */
-double llm_attention_flops(const struct llm_architecture *architecture, double score_pairs);
+/* The same where each token sees at most the `window` last ones, itself included; whole tokens. */
+double llm_window_pairs(double tokens, double context, double window);
+
+/* Tokens of the window that some layers have; 0 without. */
+int64_t llm_window(const struct llm_architecture *architecture);
+
+/* Adds a causal sequence of so many new tokens, logits for all of them; `window` 0: none. */
+void llm_batch_add(struct llm_batch *batch, double tokens, double window);
+
+/* `sequences` of them, of equal length, through the model. */
+struct llm_batch llm_batch_of(const struct llm_architecture *architecture, double sequences,
+                              double tokens);
+
+/* Model FLOPs of the attention of all layers, forward: 4 x pairs x heads x score width x layers;
+ * in layers with a window the pairs within it. */
+double llm_attention_flops(const struct llm_architecture *architecture,
+                           const struct llm_batch *batch);
 
 /* Model FLOPs of a forward pass: 2 x matrices x tokens + attention + 2 x head x logit tokens.
  * Backward is twice that; recomputation is not model FLOPs. */

@@ -35,7 +35,7 @@ static bool check_context(struct scenario_draft *draft, enum algorithm_role role
     return false;
 }
 
-/* Windows and sparse attention change nothing while a sequence is not longer than them; beyond, the
+/* Sparse attention changes nothing while a sequence is not longer than its choice; beyond, the
  * forecast would count attention that the model does not do. */
 static bool check_attention(struct scenario_draft *draft, enum algorithm_role role,
                             int64_t longest_prompt) {
@@ -46,12 +46,35 @@ static bool check_attention(struct scenario_draft *draft, enum algorithm_role ro
         return true;
     scenario_blame(draft, KEY_ROLLOUT_MAX_NEW_TOKENS,
                    "rollout.max_new_tokens is %" PRId64 ", with the longest prompt (%" PRId64
-                   ") %" PRId64 " tokens, but models.%s (%s) has %s of %" PRId64
+                   ") %" PRId64 " tokens, but models.%s (%s) has sparse attention of %" PRId64
                    " tokens, and longer sequences are not simulated for it yet",
                    response, longest_prompt, longest_prompt + response, algorithm_role_name(role),
-                   model->name, model->window_layers > 0 ? "attention windows" : "sparse attention",
-                   limit);
+                   model->name, limit);
     return false;
+}
+
+/* Micro-batches count the pairs of one window: models with unlike ones need sequences that are not
+ * longer than the shorter. */
+static void check_windows(struct scenario_draft *draft, int64_t longest_prompt) {
+    int64_t longest = longest_prompt + draft->scenario->rollout.max_new_tokens;
+    int first = -1;
+    for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++) {
+        const struct llm_architecture *model = &draft->scenario->models[role].architecture;
+        int64_t window = draft->model_known[role] ? llm_window(model) : 0;
+        if (window == 0)
+            continue;
+        first = first < 0 ? role : first;
+        int64_t other = llm_window(&draft->scenario->models[first].architecture);
+        if (window == other || (longest <= window && longest <= other))
+            continue;
+        scenario_blame(draft, scenario_model_key((enum algorithm_role)role, SCENARIO_MODEL_MODEL),
+                       "models.%s (%s) has an attention window of %" PRId64
+                       " tokens, models.%s one of %" PRId64
+                       ": unlike windows are simulated only for sequences that are not longer than "
+                       "both, here up to %" PRId64 " tokens",
+                       algorithm_role_name((enum algorithm_role)role), model->name, window,
+                       algorithm_role_name((enum algorithm_role)first), other, longest);
+    }
 }
 
 static void check_contexts(struct scenario_draft *draft, int64_t longest_prompt) {
@@ -84,6 +107,7 @@ static void check_sequences(struct scenario_draft *draft) {
         return;
     int64_t longest_prompt = scenario_longest_prompt(draft);
     check_contexts(draft, longest_prompt);
+    check_windows(draft, longest_prompt);
     check_token_budget(draft, KEY_TRAINING_MICROBATCH_TOKENS, longest_prompt);
     check_token_budget(draft, KEY_TRAINING_LOGPROB_MICROBATCH_TOKENS, longest_prompt);
 }

@@ -57,17 +57,28 @@ static double hosted_s(const struct training_plan *plan, const struct llm_layer_
            (kind->moe ? passes * software->expert_layer_s : 0.0);
 }
 
+/* The pairs that attention of the layer computes: score matrices in memory have all of them, of
+ * which a window only masks some. */
+static struct llm_batch seen_by(const struct training_plan *plan, const struct llm_layer_kind *kind,
+                                const struct llm_batch *batch) {
+    struct llm_batch seen = *batch;
+    if (kind->windowed && plan->attention != TRAINING_ATTENTION_UNFUSED)
+        seen.score_pairs = batch->window_pairs;
+    return seen;
+}
+
 static void layer(const struct training_plan *plan, const struct llm_batch *batch, double tokens,
                   const struct llm_layer_kind *kind, struct training_block *block) {
+    struct llm_batch seen = seen_by(plan, kind, batch);
     struct training_linears linears = training_linears_compute(plan, tokens, kind, block);
     double elementwise_s =
         training_traffic_s(plan, training_layer_traffic(plan, tokens, kind, false));
-    block->attention_forward_s = training_attention_forward_s(plan, batch);
+    block->attention_forward_s = training_attention_forward_s(plan, &seen);
     block->forward_s =
         hosted_s(plan, kind, 1.0, linears.forward_s + block->attention_forward_s + elementwise_s);
     if (!plan->trained)
         return;
-    block->attention_backward_s = training_attention_backward_s(plan, batch);
+    block->attention_backward_s = training_attention_backward_s(plan, &seen);
     block->backward_s =
         hosted_s(plan, kind, BACKWARD_PASSES,
                  linears.backward_s + block->attention_backward_s +
@@ -84,7 +95,8 @@ static struct llm_batch local_batch(const struct training_plan *plan,
     return (struct llm_batch){.sequences = batch->sequences,
                               .tokens = batch->tokens / cp,
                               .score_pairs = batch->score_pairs / cp,
-                              .logit_tokens = batch->logit_tokens / cp};
+                              .logit_tokens = batch->logit_tokens / cp,
+                              .window_pairs = batch->window_pairs / cp};
 }
 
 void training_block_compute(const struct training_plan *plan, const struct llm_batch *batch,

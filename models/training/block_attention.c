@@ -33,7 +33,7 @@
  * forward comes out at 187 TFLOP/s where PyTorch's reached 139 (FlashAttention-3's paper) and 145
  * (Azure).
  *
- * Left out: dropout, attention in fp8, windows.
+ * Left out: dropout, attention in fp8. A layer with a window has the pairs within it.
  */
 
 #include "models/training/block_attention.h"

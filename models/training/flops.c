@@ -5,10 +5,7 @@
 #include "sim/contract.h"
 
 static double attention_flops(const struct training_plan *plan, const struct llm_batch *batch) {
-    const struct llm_architecture *architecture = plan->architecture;
-    return 4.0 * batch->score_pairs *
-           ((double)architecture->heads * llm_score_width(architecture) *
-            (double)architecture->layers);
+    return llm_attention_flops(plan->architecture, batch);
 }
 
 /* Weights of adapters that a token is multiplied with: of the experts, those it goes through. */

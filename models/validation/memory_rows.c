@@ -156,10 +156,9 @@ void memory_row_forecast(const struct catalog *catalog, const struct training_ro
 void memory_row_forecast_with(const struct training_memory_row *rows, size_t count,
                               const struct training_row *row, struct memory_forecast *forecast) {
     const struct training_plan *plan = &row->plan;
-    double tokens = row->microbatch_sequences * row->sequence_tokens, most = 0.0;
-    struct llm_batch batch = {
-        row->microbatch_sequences, tokens,
-        row->microbatch_sequences * llm_causal_pairs(row->sequence_tokens, 0.0), tokens};
+    struct llm_batch batch =
+        llm_batch_of(plan->architecture, row->microbatch_sequences, row->sequence_tokens);
+    double most = 0.0;
     for (int stage = 0; stage < plan->pp; stage++)
         most = fmax(most, training_update_bytes(plan, stage, &batch, (double)row->microbatches));
     if (row->loads_whole)

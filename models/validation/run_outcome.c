@@ -136,9 +136,8 @@ static enum rlhfsim_status forecast_trainer(const struct run_case *run,
     const struct training_row *row = run->trainer;
     const struct training_plan *plan = &row->plan;
     double gpus = hardware_cluster_gpus(&row->cluster), step_s = training_forecast_s(row);
-    double sequences = row->microbatch_sequences, tokens = sequences * row->sequence_tokens;
-    struct llm_batch batch = {sequences, tokens,
-                              sequences * llm_causal_pairs(row->sequence_tokens, 0.0), tokens};
+    struct llm_batch batch =
+        llm_batch_of(plan->architecture, row->microbatch_sequences, row->sequence_tokens);
     double flops = training_forward_flops(plan, &batch) + training_backward_flops(plan, &batch);
     double passes = (double)row->microbatches * plan->dp;
     if (isnan(step_s))
@@ -149,9 +148,9 @@ static enum rlhfsim_status forecast_trainer(const struct run_case *run,
         .microbatch_s = step_s / (double)row->microbatches,
         .gpus = gpus,
         .peak_flops_per_s = row->cluster.gpu.peak_flops_per_s[plan->precision],
-        .samples = sequences * passes,
-        .tokens = tokens * passes,
-        .response_tokens = tokens * passes,
+        .samples = batch.sequences * passes,
+        .tokens = batch.tokens * passes,
+        .response_tokens = batch.tokens * passes,
         .training_flops = flops * passes,
         .training_gpu_s = step_s * gpus,
         .peak_bytes = run->peak_bytes,

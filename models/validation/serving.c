@@ -105,7 +105,7 @@ static double prompt_s(const struct serving_case *serving, int64_t n, double con
             .window_tokens = mixed ? near : 0.0,
             .prefill_tokens = (double)chunk,
             .prefill_pairs = llm_causal_pairs((double)chunk, (double)done),
-            .window_pairs = generation_window_pairs((double)chunk, (double)done, window),
+            .window_pairs = llm_window_pairs((double)chunk, (double)done, window),
             .prompts_finished = chunk == rest};
         total_s += generation_iteration_s(plan, &step);
         if (mixed && n > 0)

@@ -15,9 +15,8 @@ void training_forecast_software(const struct catalog *catalog, struct training_r
 }
 
 double training_forecast_s(const struct training_row *row) {
-    double sequences = row->microbatch_sequences, tokens = sequences * row->sequence_tokens;
-    struct llm_batch batch = {sequences, tokens,
-                              sequences * llm_causal_pairs(row->sequence_tokens, 0.0), tokens};
+    struct llm_batch batch =
+        llm_batch_of(row->plan.architecture, row->microbatch_sequences, row->sequence_tokens);
     struct training_work work = {&batch, (size_t)row->microbatches, true};
     struct training_step step;
     bool made = training_step(&row->plan, &work, &step) == SIM_OK;
@@ -39,9 +38,8 @@ static double stage_s(const struct training_pass *pass, int stage, double *tail_
 
 double training_forecast_quick_s(const struct training_row *row) {
     const struct training_plan *plan = &row->plan;
-    double sequences = row->microbatch_sequences, tokens = sequences * row->sequence_tokens;
-    struct llm_batch batch = {sequences, tokens,
-                              sequences * llm_causal_pairs(row->sequence_tokens, 0.0), tokens};
+    struct llm_batch batch =
+        llm_batch_of(plan->architecture, row->microbatch_sequences, row->sequence_tokens);
     struct training_pass pass;
     struct training_cost optimizer;
     double busiest_s = 0.0, sum_s = 0.0, tail_s = 0.0, pp = (double)plan->pp;

@@ -165,7 +165,8 @@ START_TEST(merged_adapters_cost_nothing) {
     static const char *const merged[] = {"models.actor.lora_rank=16", "training.lora_merged=true",
                                          NULL};
     const char *const *const sets[] = {plain, apart, merged};
-    struct llm_batch batch = {8.0, 8.0 * 768.0, 8.0 * llm_causal_pairs(768.0, 0.0), 8.0 * 512.0};
+    struct llm_batch batch = {8.0, 8.0 * 768.0, 8.0 * llm_causal_pairs(768.0, 0.0), 8.0 * 512.0,
+                              0.0};
     double seconds[3];
     for (size_t i = 0; i < 3; i++) {
         struct training_cost cost;

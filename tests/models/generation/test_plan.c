@@ -129,9 +129,9 @@ END_TEST
 
 /* Pairs within a window of 4 of 3 new tokens after 2: they see 3, 4 and 4. */
 START_TEST(test_windows) {
-    ck_assert_double_eq(generation_window_pairs(3.0, 2.0, 4.0), 11.0);
-    ck_assert_double_eq(generation_window_pairs(3.0, 9.0, 4.0), 12.0);
-    ck_assert_double_eq(generation_window_pairs(3.0, 0.0, 4.0), 6.0);
+    ck_assert_double_eq(llm_window_pairs(3.0, 2.0, 4.0), 11.0);
+    ck_assert_double_eq(llm_window_pairs(3.0, 9.0, 4.0), 12.0);
+    ck_assert_double_eq(llm_window_pairs(3.0, 0.0, 4.0), 6.0);
     struct generation_plan plan = fixture_plan();
     plan.architecture = &fixture_windows; /* half of the layers */
     struct generation_decode_cost cost;

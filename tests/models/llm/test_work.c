@@ -193,7 +193,8 @@ START_TEST(attention_ends_where_it_is_not_modelled) {
     ck_assert_int_eq(llm_attention_limit(&a), INT64_MAX);
     a.window = 4096;
     a.window_layers = 18;
-    ck_assert_int_eq(llm_attention_limit(&a), 4096);
+    ck_assert_int_eq(llm_attention_limit(&a), INT64_MAX); /* windows are counted */
+    ck_assert_int_eq(llm_window(&a), 4096);
     struct llm_architecture sparse = deepseek_v3();
     sparse.index_heads = 64;
     sparse.index_head_dim = 128;
@@ -218,6 +219,47 @@ START_TEST(causal_pairs_against_a_loop) {
             ck_assert_double_eq(llm_causal_pairs(tokens, context), count_pairs(tokens, context));
     /* A decoded token sees its context and itself. */
     ck_assert_double_eq(llm_causal_pairs(1, 768), 769);
+}
+END_TEST
+
+/* The same where a key that is `window` or more behind is not seen. */
+START_TEST(window_pairs_against_a_loop) {
+    for (int window = 1; window <= 25; window += 4)
+        for (int tokens = 0; tokens <= 40; tokens += 3)
+            for (int context = 0; context <= 30; context += 5) {
+                double pairs = 0;
+                for (int query = context; query < context + tokens; query++)
+                    for (int key = 0; key <= query; key++)
+                        pairs += query - key < window ? 1 : 0;
+                ck_assert_double_eq(llm_window_pairs(tokens, context, window), pairs);
+            }
+    ck_assert_double_eq(llm_window_pairs(40, 0, 40), llm_causal_pairs(40, 0));
+}
+END_TEST
+
+/* Four of six layers see 100 tokens: of 1,000 in a sequence 100 x 101 / 2 + 900 x 100 pairs, in the
+ * others 1,000 x 1,001 / 2; 4 FLOPs a pair and number of a head. */
+START_TEST(layers_with_windows_have_their_own_pairs) {
+    struct llm_architecture llama = llama2_7b();
+    struct llm_batch batch = {0};
+    llama.layers = 6;
+    llama.window_layers = 4;
+    llama.window = 100;
+    for (int i = 0; i < 3; i++)
+        llm_batch_add(&batch, 1000, (double)llm_window(&llama));
+    struct llm_batch equal = llm_batch_of(&llama, 3, 1000);
+    double near = 5050.0 + 90000.0, all = 500500.0;
+    ck_assert_double_eq(batch.window_pairs, 3 * near);
+    ck_assert_double_eq(equal.window_pairs, 3 * near);
+    ck_assert_double_eq(equal.score_pairs, batch.score_pairs);
+    assert_relative(llm_attention_flops(&llama, &batch), 3 * 4.0 * 32 * 128 * (4 * near + 2 * all),
+                    1e-12);
+    llama.window = 1000;
+    equal = llm_batch_of(&llama, 3, 1000);
+    llama.window_layers = 0;
+    struct llm_batch plain = llm_batch_of(&llama, 3, 1000);
+    ck_assert_double_eq(equal.window_pairs, plain.score_pairs);
+    ck_assert_double_eq(plain.window_pairs, 0);
 }
 END_TEST
 
@@ -311,6 +353,8 @@ static Suite *suite(void) {
     tcase_add_test(tests, flops_of_deepseek_v3);
     tcase_add_test(tests, flops_of_a_narrow_embedding);
     tcase_add_test(tests, causal_pairs_against_a_loop);
+    tcase_add_test(tests, window_pairs_against_a_loop);
+    tcase_add_test(tests, layers_with_windows_have_their_own_pairs);
     tcase_add_test(tests, causal_pairs_add_up_over_chunks);
     tcase_add_test(tests, three_passes_are_6_n_d);
     tcase_add_test(tests, attention_is_the_causal_half_of_palms_term);

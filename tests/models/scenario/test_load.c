@@ -498,26 +498,37 @@ START_TEST(test_config_json) {
 }
 END_TEST
 
-/* Prompts of 256 and responses of up to 512 are 768 tokens: as long as the window, or longer. */
-START_TEST(test_windows_are_simulated_up_to_their_length) {
-    static const char *const windows[] = {"768", "767"};
-    const char *const sets[] = {"models.actor.model=config.json", NULL};
+#define WINDOWED                                                                           \
+    "{\"model_type\": \"mistral\", \"num_hidden_layers\": 2, \"hidden_size\": 64,"         \
+    " \"num_attention_heads\": 8, \"num_key_value_heads\": 4, \"intermediate_size\": 128," \
+    " \"vocab_size\": 1000, \"max_position_embeddings\": 2048, \"sliding_window\": %d}"
+
+static void write_windowed(const char *file, int window) {
+    char text[512];
+    snprintf(text, sizeof text, WINDOWED, window);
+    fixture_write(file, text);
+}
+
+/* Prompts of 256 and responses of up to 512 are 768 tokens. Models with unlike windows go as long
+ * as no sequence is longer than either. */
+START_TEST(test_windows) {
+    const char *const one[] = {"models.actor.model=config.json", NULL};
+    const char *const two[] = {"models.actor.model=config.json", "models.critic.model=other.json",
+                               NULL};
     fixture_write("s.yaml", fixture_scenario);
-    for (size_t i = 0; i < 2; i++) {
-        char text[512];
-        snprintf(text, sizeof text,
-                 "{\"model_type\": \"mistral\", \"num_hidden_layers\": 2, \"hidden_size\": 64,"
-                 " \"num_attention_heads\": 8, \"num_key_value_heads\": 4,"
-                 " \"intermediate_size\": 128, \"vocab_size\": 1000,"
-                 " \"max_position_embeddings\": 2048, \"sliding_window\": %s}",
-                 windows[i]);
-        fixture_write("config.json", text);
-        ck_assert_int_eq(fixture_load(&fixture, sets), i == 0 ? RLHFSIM_OK : RLHFSIM_INVALID);
-    }
+    write_windowed("config.json", 100);
+    ck_assert_int_eq(fixture_load(&fixture, one), RLHFSIM_OK);
+    write_windowed("other.json", 100);
+    ck_assert_int_eq(fixture_load(&fixture, two), RLHFSIM_OK);
+    write_windowed("config.json", 768);
+    write_windowed("other.json", 900);
+    ck_assert_int_eq(fixture_load(&fixture, two), RLHFSIM_OK);
+    write_windowed("config.json", 767);
+    ck_assert_int_eq(fixture_load(&fixture, two), RLHFSIM_INVALID);
     ck_assert_str_eq(fixture.errors,
-                     "s.yaml:23:19: error: rollout.max_new_tokens is 512, with the longest prompt "
-                     "(256) 768 tokens, but models.actor (config) has attention windows of 767 "
-                     "tokens, and longer sequences are not simulated for it yet\n");
+                     "--set:1:21: error: models.critic (other) has an attention window of 900 "
+                     "tokens, models.actor one of 767: unlike windows are simulated only for "
+                     "sequences that are not longer than both, here up to 768 tokens\n");
 }
 END_TEST
 
@@ -645,7 +656,7 @@ static Suite *load_suite(void) {
     tcase_add_test(cases, test_offline_needs_a_reference);
     tcase_add_test(cases, test_offline_has_no_rollout);
     tcase_add_test(cases, test_config_json);
-    tcase_add_test(cases, test_windows_are_simulated_up_to_their_length);
+    tcase_add_test(cases, test_windows);
     tcase_add_test(cases, test_config_json_with_mistakes);
     tcase_add_test(cases, test_config_json_beside_the_scenario);
     tcase_add_test(cases, test_seed_option);

@@ -139,6 +139,43 @@ START_TEST(heads_are_not_cut) {
 }
 END_TEST
 
+static struct training_block of_segment(const struct training_plan *plan, struct llm_batch batch,
+                                        const struct training_segment *segment) {
+    struct training_block block;
+    training_block_compute(plan, &batch, segment, &block);
+    return block;
+}
+
+/* A layer with a window does the pairs within it, by fused kernels; score matrices in memory have
+ * all of them. A window as long as the sequence changes nothing. */
+START_TEST(windows_cut_attention) {
+    struct hardware_cluster cluster = only_compute();
+    struct llm_architecture near = llama31_8b;
+    struct training_plan plan = plain_plan(&cluster, &near);
+    struct training_segment whole = {.part = TRAINING_LAYER, .kind = {.count = 1}};
+    struct training_segment window = {.part = TRAINING_LAYER,
+                                      .kind = {.count = 1, .windowed = true}};
+    near.window = 1024;
+    near.window_layers = 32;
+    struct llm_batch batch = llm_batch_of(&near, 1.0, 8192.0);
+    struct training_block all = of_segment(&plan, batch, &whole),
+                          some = of_segment(&plan, batch, &window);
+    double share = llm_window_pairs(8192.0, 0.0, 1024.0) / llm_causal_pairs(8192.0, 0.0);
+    assert_relative(some.attention_forward_s, share * all.attention_forward_s, 1e-12);
+    assert_relative(some.attention_backward_s, share * all.attention_backward_s, 1e-12);
+    assert_relative(some.forward_s - some.attention_forward_s,
+                    all.forward_s - all.attention_forward_s, 1e-12);
+    near.window = 8192;
+    batch = llm_batch_of(&near, 1.0, 8192.0);
+    ck_assert_double_eq(of_segment(&plan, batch, &window).forward_s, all.forward_s);
+    plan.attention = TRAINING_ATTENTION_UNFUSED;
+    near.window = 1024;
+    batch = llm_batch_of(&near, 1.0, 8192.0);
+    ck_assert_double_eq(of_segment(&plan, batch, &window).forward_s,
+                        of_segment(&plan, batch, &whole).forward_s);
+}
+END_TEST
+
 /* cp ranks: a cp-th of tokens and pairs each, ring or Ulysses. */
 START_TEST(context_parallelism_divides_compute) {
     struct hardware_cluster cluster = only_compute();
@@ -588,6 +625,7 @@ static void add_work(Suite *suite) {
     tcase_add_test(tcase, tensor_parallelism_divides_exactly);
     tcase_add_test(tcase, heads_are_not_cut);
     tcase_add_test(tcase, context_parallelism_divides_compute);
+    tcase_add_test(tcase, windows_cut_attention);
     tcase_add_test(tcase, a_ring_costs_launches_and_corrections);
     tcase_add_test(tcase, expert_parallelism_keeps_the_flops);
     tcase_add_test(tcase, expert_parallelism_reads_fewer_weights);

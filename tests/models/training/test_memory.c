@@ -231,7 +231,7 @@ START_TEST(figure_1_of_korthikanti) {
                                        .tied_embeddings = true};
         struct training_plan plan = plain_plan(&cluster, &gpt);
         struct llm_batch batch = {models[i].batch, models[i].batch * 2048.0,
-                                  models[i].batch * llm_causal_pairs(2048.0, 0.0), 0.0};
+                                  models[i].batch * llm_causal_pairs(2048.0, 0.0), 0.0, 0.0};
         struct training_footprint held;
         struct training_block_activations block;
         struct llm_layer_kind kind = {.count = models[i].layers};
