@@ -178,6 +178,12 @@ static const struct column store_columns[STORE_COLUMNS] = {
     {"client_write_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"client_read_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"latency_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    {"capacity_gb", ABOVE(0, LARGE), OPTIONAL, UNIT("GB")},
+    {"client_capacity_gb", ABOVE(0, LARGE), OPTIONAL, UNIT("GB")},
+    {"usd_per_gb_month", NUMBER(0, LARGE), OPTIONAL},
+    {"usd_per_1000_writes", NUMBER(0, LARGE), OPTIONAL},
+    {"part_mb", ABOVE(0, LARGE), OPTIONAL, UNIT("MB")},
+    {"usd_per_gb_read", NUMBER(0, LARGE), OPTIONAL},
     ORIGIN};
 static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TEXT(31)},
                                                                    {"gpus", TEXT(255)},

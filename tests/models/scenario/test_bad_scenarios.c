@@ -276,6 +276,20 @@ static const struct bad_case cases[] = {
     {"training:\n", "checkpoint: {every_steps: 2, staging: shelf}\ntraining:\n",
      "s.yaml:17:30: error: checkpoint.staging is written, but checkpoint.mode is synchronous, "
      "which stages nothing"},
+    {"training:\n",
+     "checkpoint: {every_steps: 2, store: {write_gb_per_s: 1, usd_per_1000_writes: 1}}\n"
+     "training:\n",
+     "s.yaml:17:37: error: store 'inline store' has usd_per_1000_writes, but no part_mb, which "
+     "requests that write need beside it"},
+    {"training:\n",
+     "checkpoint: {every_steps: 2, mode: asynchronous, staging: {write_gb_per_s: 1, "
+     "read_gb_per_s: 1, usd_per_gb_month: 1}}\ntraining:\n",
+     "s.yaml:17:59: error: store 'inline store' has prices or part_mb, which are not counted where "
+     "checkpoints are staged; leave them out"},
+    {"training:\n",
+     "checkpoint: {every_steps: 2, store: {write_gb_per_s: 1, capacity_gb: 0}}\ntraining:\n",
+     "s.yaml:17:70: error: checkpoint.store.capacity_gb is 0, expected a number above 0 and "
+     "at most 1e+15, or nothing where it is not known"},
     {"training:\n", "dataset: {bytes: 1 GB, prompts: 100}\ntraining:\n",
      "s.yaml:17:11: error: dataset.bytes is written, but checkpoint.load is not: nothing is "
      "loaded"},
