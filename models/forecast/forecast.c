@@ -150,7 +150,9 @@ static enum rlhfsim_status fill_offload(const struct forecast_plan *plan,
 /* ---- running ------------------------------------------------------------------------------ */
 
 static const char *activity_name(uint32_t activity) {
-    return algorithm_phase_name((enum algorithm_phase)activity);
+    return activity == FORECAST_ACTIVITY_BACKGROUND
+               ? "background"
+               : algorithm_phase_name((enum algorithm_phase)activity);
 }
 
 static struct results_names names_of(const struct rlhfsim_scenario *scenario) {

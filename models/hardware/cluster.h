@@ -77,6 +77,12 @@ struct hardware_node {
 struct network_topology_type;
 struct network_graph;
 
+/* A job that uses part of the links between blocks for a time of the run. */
+struct hardware_neighbour {
+    double share; /* below 1; 0: there is none */
+    double from_s, until_s;
+};
+
 /* What lies between the nodes (network/topology.h). */
 struct hardware_topology {
     const struct network_topology_type *type; /* NULL: nothing slower than the NICs */
@@ -84,6 +90,7 @@ struct hardware_topology {
     double oversubscription;                  /* of a block's uplinks; 1: none */
     int shape[3];                             /* of a torus */
     double background;                        /* part of these links that others use, below 1 */
+    struct hardware_neighbour neighbour;      /* likewise for a time; one of the two is 0 */
     bool spread;                              /* neighbours are in different blocks */
     bool by_rail;                             /* NICs of one number meet in a leaf */
     struct network_graph *graph;              /* of the kind graph, whoever made it owns it */

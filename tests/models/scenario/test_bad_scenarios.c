@@ -277,6 +277,23 @@ static const struct bad_case cases[] = {
      "s.yaml:17:30: error: checkpoint.staging is written, but checkpoint.mode is synchronous, "
      "which stages nothing"},
     {"training:\n",
+     "  topology: {kind: leaf_spine, block_nodes: 1, background_from: 1 h}\ntraining:\n",
+     "s.yaml:17:48: error: cluster.topology.background_from is written, but "
+     "cluster.topology.background is not: nobody uses these links"},
+    {"training:\n",
+     "  topology: {kind: leaf_spine, block_nodes: 1, background: 0.5, background_from: 1 h, "
+     "background_until: 60 s}\ntraining:\n",
+     "s.yaml:17:105: error: cluster.topology.background_until is 60 s, expected a time after "
+     "cluster.topology.background_from (3600 s)"},
+    {"training:\n", "  topology: {kind: full, background_until: 1 h}\ntraining:\n",
+     "s.yaml:17:26: error: cluster.topology.background_until is not used by the topology full; "
+     "leave it out"},
+    {"training:\n",
+     "  topology: {kind: leaf_spine, block_nodes: 1, background: 0.5, background_from: 1 h}\n"
+     "checkpoint: {every_steps: 2, layout: gathered}\ntraining:\n",
+     "s.yaml:17:65: error: cluster.topology.background_from does not go with checkpoint.layout "
+     "gathered; cluster.topology.background alone, all the time, does"},
+    {"training:\n",
      "checkpoint: {every_steps: 2, store: {write_gb_per_s: 1, usd_per_1000_writes: 1}}\n"
      "training:\n",
      "s.yaml:17:37: error: store 'inline store' has usd_per_1000_writes, but no part_mb, which "
