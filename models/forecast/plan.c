@@ -307,6 +307,10 @@ static void plan_transitions(struct forecast_plan *plan) {
     double cycle_s = plan->pool_count > 1
                          ? 0.0
                          : scenario->framework.transition_s_per_sqrt_gb * sqrt(weights_gb);
+    /* The law was seen on links that nothing else held back. */
+    double link = scenario->cluster.gpu.host_bandwidth_bytes_per_s;
+    if (link > 0.0)
+        cycle_s *= link / hardware_host_link(&scenario->cluster, scenario->cluster.gpus_per_node);
     double factor = scenario_factor(scenario, SCENARIO_PART_HOST);
     plan->sleep_s = factor * (SLEEP_SHARE * cycle_s + scenario->framework.step_host_s);
     plan->wake_s = factor * (1.0 - SLEEP_SHARE) * cycle_s;

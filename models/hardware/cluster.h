@@ -71,6 +71,8 @@ struct hardware_node {
     double network_latency_s;             /* of one ring step between nodes */
     double collective_start_s;            /* once a collective */
     double storage_bandwidth_bytes_per_s; /* of one node to the checkpoint store */
+    double host_bandwidth_bytes_per_s;    /* what its host moves for all GPUs together, one
+                                             direction; 0: as much as their links */
     struct hardware_fabric scaleup, network;
 };
 
@@ -114,6 +116,11 @@ struct hardware_cluster {
 
 /* Multiplies what launches cost, of the plain roofline and of every law. */
 void hardware_scale_launches(struct hardware_gpu *gpu, double factor);
+
+/* Bytes/s between a GPU and its host, one direction, while `gpus` of the node's GPUs (at least 1)
+ * move as much: its own link, or its part of what the host moves for all, min(link, host / gpus).
+ * All of them share switches, sockets and the host's memory alike. */
+double hardware_host_link(const struct hardware_cluster *cluster, int gpus);
 
 int hardware_cluster_gpus(const struct hardware_cluster *cluster);
 

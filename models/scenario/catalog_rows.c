@@ -148,6 +148,7 @@ static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *
     node->network_latency_s = number[NODE_NETWORK_LATENCY_US] * MICRO;
     node->collective_start_s = number[NODE_COLLECTIVE_START_US] * MICRO;
     node->storage_bandwidth_bytes_per_s = number[NODE_STORAGE_GB_PER_S] * GB;
+    node->host_bandwidth_bytes_per_s = known_or_zero(number[NODE_HOST_GB_PER_S]) * GB;
     COPY(result->offer.provider, row->text[NODE_PROVIDER]);
     COPY(result->offer.instance, row->text[NODE_INSTANCE]);
     COPY(result->offer.region, row->text[NODE_REGION]);

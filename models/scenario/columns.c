@@ -66,6 +66,7 @@ static const struct column node_columns[NODE_COLUMNS] = {
     {"network_fabric", .type = COLUMN_NOTE, .most = 47, .optional = true, ELSE("")},
     {"nvme_read_gb_per_s", ABOVE(0, LARGE), UNKNOWN, .optional = true, UNIT("GB/s"), ELSE("")},
     {"nvme_write_gb_per_s", ABOVE(0, LARGE), UNKNOWN, .optional = true, UNIT("GB/s"), ELSE("")},
+    {"host_gb_per_s", ABOVE(0, LARGE), OPTIONAL, UNIT("GB/s")},
     ORIGIN};
 
 static const struct column fabric_columns[FABRIC_COLUMNS] = {
