@@ -374,7 +374,8 @@ double generation_iteration_s(const struct generation_plan *plan,
 }
 
 double generation_swap_block_s(const struct generation_plan *plan) {
-    return generation_held_block_bytes(plan) / hardware_host_link(plan->cluster, plan->cluster->gpus_per_node);
+    return generation_held_block_bytes(plan) /
+           hardware_host_link(plan->cluster, plan->cluster->gpus_per_node);
 }
 
 /* ---- traffic ------------------------------------------------------------------------------ */

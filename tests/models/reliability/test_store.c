@@ -104,8 +104,8 @@ START_TEST(flows_share_alike) {
 }
 END_TEST
 
-/* Three nodes with 2 TB each into a store of 5 TB; 10 GB from each of 3 are 1,250 parts of 8 MB, one
- * byte more each is a part more each. */
+/* Three nodes with 2 TB each into a store of 5 TB; 10 GB from each of 3 are 1,250 parts of 8 MB,
+ * one byte more each is a part more each. */
 START_TEST(room_and_requests) {
     struct store store = {.client_capacity_bytes = 2e12, .part_bytes = 8e6};
     ck_assert_double_eq(store_capacity(&store, 3), 6e12);
