@@ -33,12 +33,14 @@ static double surcharge_usd_per_hour(const struct cost_prices *prices,
 }
 
 static double formula_usd(const struct cost_prices *prices, const struct cost_usage *usage) {
-    double logs = prices->log_gb_usd * usage->log_bytes / GB;
+    double counted = prices->log_gb_usd * usage->log_bytes / GB +
+                     prices->store_write_usd * usage->store_requests +
+                     prices->store_read_gb_usd * usage->store_read_bytes / GB;
     /* A run of no length has no rate to charge by. */
     if (usage->duration_s == 0.0)
-        return logs;
+        return counted;
     double rate = prices->node_hour_usd * usage->nodes + surcharge_usd_per_hour(prices, usage);
-    return rate * hours_of(usage) + logs;
+    return rate * hours_of(usage) + counted;
 }
 
 void cost_ledger_fill(const struct cost_prices *prices, const struct cost_usage *usage,
@@ -58,6 +60,14 @@ void cost_ledger_fill(const struct cost_prices *prices, const struct cost_usage 
         ledger->items[ledger->count++] =
             item_of("zone_traffic", "traffic between zones", usage->zone_bytes / GB, "GB",
                     prices->zone_gb_usd, prices->zone_source);
+    if (usage->store_writes)
+        ledger->items[ledger->count++] =
+            item_of("store_requests", "requests that write", usage->store_requests, "request",
+                    prices->store_write_usd, prices->store_source);
+    if (usage->store_reads)
+        ledger->items[ledger->count++] =
+            item_of("store_reads", "read from the store", usage->store_read_bytes / GB, "GB",
+                    prices->store_read_gb_usd, prices->store_source);
     ledger->total_usd = 0.0;
     for (size_t i = 0; i < ledger->count; i++) {
         ledger->items[i].start_s = 0.0;

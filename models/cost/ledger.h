@@ -9,11 +9,11 @@
  *     (node price x nodes + surcharge) x run time + log price x sampled volume
  *     surcharge = most stored at once x storage price / month + network price x traffic / run time
  *
- * (traffic between zones at its own price) *
- * in US dollars an hour. The ledger charges what was stored while it was stored, the formula the
- * most that was stored all the time: they agree where storage does not change over the run, and the
- * formula is above by what it takes for the checkpoints to fill up otherwise. Left out: taxes,
- * minimum billing times, requests to the store.
+ * (traffic between zones at its own price) in US dollars an hour, and beside it requests to the
+ * store and what is read from it. The ledger charges what was stored while it was stored, the
+ * formula the most that was stored all the time: they agree where storage does not change over the
+ * run, and the formula is above by what it takes for the checkpoints to fill up otherwise. Left
+ * out: taxes, minimum billing times.
  */
 
 #include <stdbool.h>
@@ -26,8 +26,10 @@ struct cost_prices {
     double network_gb_usd;       /* traffic that leaves the region */
     double log_gb_usd;           /* ingested */
     double zone_gb_usd;          /* traffic from zone to zone */
+    double store_write_usd;      /* a request that writes to the store */
+    double store_read_gb_usd;    /* read from the store */
     char node_source[192], storage_source[192], network_source[192], log_source[192],
-        zone_source[192];
+        zone_source[192], store_source[192];
 };
 
 /* What the run used. */
@@ -40,11 +42,17 @@ struct cost_usage {
     double log_bytes;          /* after sampling */
     bool zones;                /* the cluster has several */
     double zone_bytes;         /* from zone to zone */
+    bool store_writes;         /* the store counts its requests */
+    double store_requests;     /* that wrote */
+    bool store_reads;          /* the store has a price of reading */
+    double store_read_bytes;   /* from the store */
 };
 
 struct cost_item {
     double start_s, end_s;
-    const char *item; /* "accelerators", "checkpoint_storage", "network", "logs", "zone_traffic" */
+    /* "accelerators", "checkpoint_storage", "network", "logs", "zone_traffic", "store_requests",
+     * "store_reads" */
+    const char *item;
     const char
         *dimension; /* "node hours", "stored data", "traffic out of the region", "ingested" */
     double quantity;
@@ -54,7 +62,7 @@ struct cost_item {
     const char *source;
 };
 
-#define COST_ITEMS 5
+#define COST_ITEMS 7
 
 struct cost_ledger {
     struct cost_item items[COST_ITEMS];
@@ -64,7 +72,8 @@ struct cost_ledger {
 };
 
 /* Fills the ledger: always the same four items, each over the whole run, those that cost nothing
- * too; and the traffic between zones where there are several.
+ * too; the traffic between zones where there are several; requests to the store and reading
+ * from it where it counts and prices them.
  * `prices` must outlive it (items point to its sources). */
 void cost_ledger_fill(const struct cost_prices *prices, const struct cost_usage *usage,
                       struct cost_ledger *ledger);

@@ -9,6 +9,7 @@
 
 #include <rlhfsim/forecast.h>
 
+#include "models/forecast/capacity.h"
 #include "models/forecast/durations.h"
 #include "models/forecast/footprint.h"
 #include "models/forecast/layout.h"
@@ -149,7 +150,9 @@ static enum rlhfsim_status fill_offload(const struct forecast_plan *plan,
 /* ---- running ------------------------------------------------------------------------------ */
 
 static const char *activity_name(uint32_t activity) {
-    return algorithm_phase_name((enum algorithm_phase)activity);
+    return activity == FORECAST_ACTIVITY_BACKGROUND
+               ? "background"
+               : algorithm_phase_name((enum algorithm_phase)activity);
 }
 
 static struct results_names names_of(const struct rlhfsim_scenario *scenario) {
@@ -275,7 +278,8 @@ enum rlhfsim_status rlhfsim_forecast_check(const struct rlhfsim_scenario *scenar
     struct forecast_plan plan;
     forecast_plan_make(scenario, &plan);
     *forecast = NULL;
-    if (forecast_durations_check(&plan, diagnostics) != RLHFSIM_OK)
+    if (forecast_durations_check(&plan, diagnostics) != RLHFSIM_OK ||
+        forecast_capacity_check(&plan, diagnostics) != RLHFSIM_OK)
         return RLHFSIM_INVALID;
     *forecast = forecast_new(&plan);
     if (*forecast == NULL)
@@ -294,7 +298,8 @@ enum rlhfsim_status rlhfsim_forecast_run(const struct rlhfsim_scenario *scenario
     enum rlhfsim_status status = RLHFSIM_OK;
     forecast_plan_make(scenario, &plan);
     *forecast = NULL;
-    if (forecast_durations_check(&plan, diagnostics) != RLHFSIM_OK)
+    if (forecast_durations_check(&plan, diagnostics) != RLHFSIM_OK ||
+        forecast_capacity_check(&plan, diagnostics) != RLHFSIM_OK)
         return RLHFSIM_INVALID;
     *forecast = forecast_new(&plan);
     if (*forecast == NULL)

@@ -36,6 +36,7 @@ static void speed_up_network(struct rlhfsim_scenario *scenario) {
 
 static void speed_up_host_link(struct rlhfsim_scenario *scenario) {
     scenario->cluster.gpu.host_bandwidth_bytes_per_s *= SPEED_UP;
+    scenario->cluster.node.host_bandwidth_bytes_per_s *= SPEED_UP;
 }
 
 static void speed_up_disks(struct rlhfsim_scenario *scenario) {

@@ -7,6 +7,7 @@
 #include "models/forecast/measure.h"
 
 #include "sim/contract.h"
+#include "sim/recorder.h"
 
 #include <math.h>
 
@@ -105,8 +106,27 @@ static void check_littles_law(const struct sim *sim) {
     }
 }
 
+/* What the neighbour does during the run is one span. */
+static void record_neighbour(struct forecast_runner *runner) {
+    const struct hardware_neighbour *window = &runner->neighbour.window;
+    double end_s = sim_time_to_s(sim_now(runner->sim));
+    double until_s = fmin(window->until_s, end_s);
+    if (!runner->neighbour.present || runner->options->files == NULL || window->from_s >= end_s)
+        return;
+    struct sim_span span = {
+        .start = sim_time_from_s(window->from_s),
+        .end = sim_time_from_s(until_s),
+        .resource = runner->neighbour_links,
+        .tag = {.activity = FORECAST_ACTIVITY_BACKGROUND,
+                .owner = FORECAST_OWNER_SYSTEM,
+                .bytes = forecast_neighbour_bytes(&runner->plan->scenario->cluster, window->from_s,
+                                                  until_s)}};
+    sim_recorder_span(runner->sim, &span);
+}
+
 void runner_measure_end(struct forecast_runner *runner) {
     struct forecast_measures *measures = runner->measures;
+    record_neighbour(runner);
     check_littles_law(runner->sim);
     runner_account_storage(runner, false);
     measures->steps = runner->step;

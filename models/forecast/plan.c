@@ -317,20 +317,25 @@ static void plan_transitions(struct forecast_plan *plan) {
     double cycle_s = plan->pool_count > 1
                          ? 0.0
                          : scenario->framework.transition_s_per_sqrt_gb * sqrt(weights_gb);
+    /* The law was seen on links that nothing else held back. */
+    double link = scenario->cluster.gpu.host_bandwidth_bytes_per_s;
+    if (link > 0.0)
+        cycle_s *= link / hardware_host_link(&scenario->cluster, scenario->cluster.gpus_per_node);
     double factor = scenario_factor(scenario, SCENARIO_PART_HOST);
     plan->sleep_s = factor * (SLEEP_SHARE * cycle_s + scenario->framework.step_host_s);
     plan->wake_s = factor * (1.0 - SLEEP_SHARE) * cycle_s;
 }
 
-static void plan_weight_sync(struct forecast_plan *plan) {
+static struct network_weight_sync_request sync_request(const struct forecast_plan *plan,
+                                                       const struct hardware_cluster *cluster) {
     const struct catalog_framework *framework = &plan->scenario->framework;
     const struct training_plan *actor = &plan->passes[ALGORITHM_ROLE_ACTOR];
     const struct generation_plan *generation = &plan->generation;
     bool adapters = framework->weight_sync->adapters && actor->lora_rank > 0;
     double parameters = adapters ? training_lora_parameters(actor)
                                  : (double)llm_parameters(actor->architecture, LLM_HEAD_VOCABULARY);
-    struct network_weight_sync_request request = {
-        .cluster = &plan->scenario->cluster,
+    return (struct network_weight_sync_request){
+        .cluster = cluster,
         .total_bytes = parameters * generation_format_bytes(generation->format),
         .tensors = adapters ? training_lora_tensors(actor)
                             : (double)llm_tensors(actor->architecture, LLM_HEAD_VOCABULARY),
@@ -338,9 +343,21 @@ static void plan_weight_sync(struct forecast_plan *plan) {
             actor->zero_stage == 3 ? plan->pools[0].gpus : actor->tp * actor->pp * actor->ep,
         .engine_ranks = generation->tp,
     };
-    plan->sync_bytes = request.total_bytes / generation_plan_gpus(generation);
-    plan->sync_s = scenario_factor(plan->scenario, SCENARIO_PART_SYNC) *
-                   framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);
+}
+
+double forecast_weight_sync_s(const struct forecast_plan *plan,
+                              const struct hardware_cluster *cluster) {
+    const struct catalog_framework *framework = &plan->scenario->framework;
+    struct network_weight_sync_request request = sync_request(plan, cluster);
+    return scenario_factor(plan->scenario, SCENARIO_PART_SYNC) *
+           framework->weight_sync->duration_s(&framework->weight_sync_cost, &request);
+}
+
+static void plan_weight_sync(struct forecast_plan *plan) {
+    const struct catalog_framework *framework = &plan->scenario->framework;
+    struct network_weight_sync_request request = sync_request(plan, &plan->scenario->cluster);
+    plan->sync_bytes = request.total_bytes / generation_plan_gpus(&plan->generation);
+    plan->sync_s = forecast_weight_sync_s(plan, &plan->scenario->cluster);
     plan->sync_zone_bytes = network_weight_sync_zone_bytes(framework->weight_sync,
                                                            &framework->weight_sync_cost, &request);
 }

@@ -137,6 +137,10 @@ unsigned forecast_step_pools(const struct forecast_plan *plan, size_t step);
  * nothing about the store or memory. The scenario must outlive the plan. */
 void forecast_plan_arrange(const struct rlhfsim_scenario *scenario, struct forecast_plan *plan);
 
+/* Seconds of a weight sync where the plan's cluster is `cluster`; only of plans with replicas. */
+double forecast_weight_sync_s(const struct forecast_plan *plan,
+                              const struct hardware_cluster *cluster);
+
 /* Nodes with trained weights on them: those that save. */
 int forecast_saving_nodes(const struct forecast_plan *plan);
 

@@ -39,10 +39,11 @@ static double zone_bytes(const struct forecast_plan *plan, enum network_collecti
 static double stage_s(const struct forecast_plan *plan) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
     const struct checkpoint_plan *checkpoint = &plan->checkpoint;
-    double copiers = scenario->checkpoint.layout == SCENARIO_SAVE_GATHERED
-                         ? 1.0
-                         : forecast_pool_gpus(plan, forecast_step_pools(plan, plan->step_count));
-    double host = scenario->cluster.gpu.host_bandwidth_bytes_per_s;
+    bool gathered = scenario->checkpoint.layout == SCENARIO_SAVE_GATHERED;
+    double copiers =
+        gathered ? 1.0 : forecast_pool_gpus(plan, forecast_step_pools(plan, plan->step_count));
+    double host =
+        hardware_host_link(&scenario->cluster, gathered ? 1 : scenario->cluster.gpus_per_node);
     double copy_s = host > 0.0 ? checkpoint->bytes / copiers / host : 0.0;
     if (!scenario->checkpoint.staged_on_store)
         return copy_s;

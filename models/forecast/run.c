@@ -61,6 +61,9 @@ static enum sim_status add_resources(struct forecast_runner *runner) {
     }
     if (status == SIM_OK)
         status = sim_resource_new(runner->sim, "store", 1, SIM_QUEUE_FIFO, &runner->store);
+    if (status == SIM_OK && runner->neighbour.present)
+        status =
+            sim_resource_new(runner->sim, "neighbour", 1, SIM_QUEUE_FIFO, &runner->neighbour_links);
     return status;
 }
 
@@ -120,7 +123,9 @@ static enum rlhfsim_status lane_new(struct forecast_runner *runner, size_t pool)
     lane->segment.seconds = calloc(ranks, sizeof *lane->segment.seconds);
     lane->segment.flops = calloc(ranks, sizeof *lane->segment.flops);
     lane->segment.bytes = calloc(ranks, sizeof *lane->segment.bytes);
-    if (!lane->segment.seconds || !lane->segment.flops || !lane->segment.bytes)
+    lane->segment.crowded = calloc(ranks, sizeof *lane->segment.crowded);
+    if (!lane->segment.seconds || !lane->segment.flops || !lane->segment.bytes ||
+        !lane->segment.crowded)
         return RLHFSIM_NO_MEMORY;
     return forecast_split_new(runner->plan, (int)ranks, &lane->split);
 }
@@ -129,6 +134,7 @@ static void lane_free(struct forecast_lane *lane) {
     free(lane->segment.seconds);
     free(lane->segment.flops);
     free(lane->segment.bytes);
+    free(lane->segment.crowded);
     forecast_split_free(&lane->split);
 }
 
@@ -197,6 +203,7 @@ static void runner_free(struct forecast_runner *runner) {
 }
 
 static enum rlhfsim_status runner_fill(struct forecast_runner *runner) {
+    forecast_neighbour_make(runner->plan, &runner->neighbour);
     runner->sim = sim_new(NULL);
     if (runner->sim == NULL || add_resources(runner) != SIM_OK)
         return RLHFSIM_NO_MEMORY;

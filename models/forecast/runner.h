@@ -8,6 +8,7 @@
  * Private to forecast/.
  */
 
+#include "models/forecast/neighbour.h"
 #include "models/forecast/pass_cache.h"
 #include "models/forecast/samples.h"
 #include "models/forecast/simulation.h"
@@ -16,6 +17,7 @@
  * ranks take equally long are run together with the next one: nobody waits. */
 struct forecast_segment {
     double *seconds, *flops, *bytes; /* by rank; flops of the rank's group, bytes of each GPU */
+    double *crowded;                 /* seconds beside a neighbour (neighbour.h) */
 };
 
 /* Steps under way at once: one is trained, the next one generates, and the one before the trained
@@ -51,6 +53,7 @@ struct forecast_lane {
     sim_time phase_start;
     double phase_busy_gpu_s;
     sim_task_id barrier; /* the last one; the next tasks come after it */
+    sim_time barrier_at; /* when that is: a phase's pools are its own, nothing waits for them */
     /* By phase: seconds on the chain of phases, each begun by the end of the one before, that ends
      * with this one. Their sum is the time now. */
     double chain_s[ALGORITHM_PHASE_COUNT];
@@ -64,12 +67,13 @@ struct forecast_runner {
     struct forecast_measures *measures;
     struct sim *sim;
 
-    sim_resource_id first_gpu, first_cpu, store;
+    sim_resource_id first_gpu, first_cpu, store, neighbour_links;
     sim_memory_id first_memory, first_host, first_disk; /* when recorded */
 
     struct forecast_lane lanes[SCENARIO_POOLS];
     struct forecast_flight flights[FORECAST_FLIGHTS]; /* step s in [s % FORECAST_FLIGHTS] */
     struct forecast_pass_cache pass_cache;
+    struct forecast_neighbour neighbour;
 
     struct generation_replica **replicas;
     struct generation_cost *costs; /* of all replicas */

@@ -14,6 +14,9 @@
 
 #define FORECAST_STALENESS_BINS RESULTS_STALENESS_LIMIT
 
+/* In spans, beside the phases: what a neighbour does. */
+#define FORECAST_ACTIVITY_BACKGROUND ALGORITHM_PHASE_COUNT
+
 /* What one simulation came to. Times in seconds, GPU time in GPU-seconds. */
 struct forecast_measures {
     int64_t steps;           /* simulated */

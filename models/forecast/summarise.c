@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/summarise.h"
 #include "models/forecast/footprint.h"
+#include "models/forecast/plan_storage.h"
 
 #include "models/scenario/placement.h"
 
@@ -10,6 +11,7 @@
 void forecast_ledger(const struct forecast_plan *plan, const struct forecast_measures *measures,
                      struct cost_ledger *ledger) {
     const struct rlhfsim_scenario *scenario = plan->scenario;
+    const struct store *store = &plan->checkpoint.store;
     struct cost_usage usage = {
         .duration_s = measures->total_s,
         .nodes = scenario->cluster.nodes,
@@ -20,6 +22,12 @@ void forecast_ledger(const struct forecast_plan *plan, const struct forecast_mea
                      scenario->logging.sampling_rate,
         .zones = scenario->cluster.zones.count > 1,
         .zone_bytes = measures->zone_bytes,
+        .store_writes = store->part_bytes > 0.0,
+        .store_requests =
+            (double)measures->saves *
+            store_write_requests(store, plan->checkpoint.clients, plan->checkpoint.bytes),
+        .store_reads = scenario->prices.store_read_gb_usd > 0.0,
+        .store_read_bytes = forecast_load_bytes(plan),
     };
     cost_ledger_fill(&scenario->prices, &usage, ledger);
 }

@@ -70,7 +70,8 @@ static enum sim_status new_barrier(struct forecast_lane *lane, sim_task_func *on
 static bool segment_is_level(const struct forecast_lane *lane) {
     const struct forecast_segment *segment = &lane->segment;
     for (int rank = 1; rank < lane_ranks(lane); rank++)
-        if (segment->seconds[rank] != segment->seconds[0])
+        if (segment->seconds[rank] != segment->seconds[0] ||
+            segment->crowded[rank] != segment->crowded[0])
             return false;
     return true;
 }
@@ -85,27 +86,42 @@ static struct gpus rank_gpus(const struct forecast_plan *plan, const struct fore
                          .times = (uint32_t)plan->scenario->training.pp};
 }
 
+/* Seconds of work that begins at the last barrier. */
+static double beside_neighbour_s(const struct forecast_lane *lane, double calm_s,
+                                 double crowded_s) {
+    const struct forecast_neighbour *neighbour = &lane->runner->neighbour;
+    return neighbour->present
+               ? forecast_neighbour_s(&neighbour->window, sim_time_to_s(lane->barrier_at), calm_s,
+                                      crowded_s)
+               : calm_s;
+}
+
 /* Turns the segment into tasks and a barrier. */
 static enum sim_status segment_flush(struct forecast_lane *lane, sim_task_func *on_done) {
     struct forecast_segment *segment = &lane->segment;
     sim_task_id barrier;
+    double slowest_s = 0.0;
     enum sim_status status = new_barrier(lane, on_done, &barrier);
     for (int rank = 0; rank < lane_ranks(lane) && status == SIM_OK; rank++) {
         sim_task_id task;
+        double seconds = beside_neighbour_s(lane, segment->seconds[rank], segment->crowded[rank]);
         struct gpus gpus =
             rank_gpus(lane->runner->plan, &lane->runner->plan->pools[lane->pool], rank);
-        status = add_gpu_task(lane, gpus, segment->seconds[rank], segment->bytes[rank],
+        status = add_gpu_task(lane, gpus, seconds, segment->bytes[rank],
                               segment->flops[rank] / (gpus.count * gpus.times), &task);
         if (status == SIM_OK)
             status = sim_task_after(lane->runner->sim, barrier, task);
         if (status == SIM_OK)
             sim_task_release(lane->runner->sim, task);
         segment->seconds[rank] = segment->flops[rank] = segment->bytes[rank] = 0.0;
+        segment->crowded[rank] = 0.0;
+        slowest_s = fmax(slowest_s, seconds);
     }
     if (status != SIM_OK)
         return status;
     sim_task_release(lane->runner->sim, barrier);
     lane->barrier = barrier;
+    lane->barrier_at += sim_time_from_s(slowest_s);
     return SIM_OK;
 }
 
@@ -119,8 +135,10 @@ static double training_factor(const struct forecast_lane *lane) {
     return scenario_factor(lane->runner->plan->scenario, SCENARIO_PART_TRAINING);
 }
 
-static void segment_add(struct forecast_lane *lane, int rank, const struct training_cost *cost) {
+static void segment_add(struct forecast_lane *lane, int rank, const struct training_cost *cost,
+                        double crowded_s) {
     lane->segment.seconds[rank] += training_factor(lane) * cost->total_s;
+    lane->segment.crowded[rank] += training_factor(lane) * crowded_s;
     lane->segment.flops[rank] += cost->flops;
     lane->segment.bytes[rank] += cost->bytes;
     lane->runner->measures->flops += cost->flops;
@@ -129,11 +147,24 @@ static void segment_add(struct forecast_lane *lane, int rank, const struct train
 }
 
 static void segment_add_seconds(struct forecast_lane *lane, double seconds) {
-    for (int rank = 0; rank < lane_ranks(lane); rank++)
+    for (int rank = 0; rank < lane_ranks(lane); rank++) {
         lane->segment.seconds[rank] += training_factor(lane) * seconds;
+        lane->segment.crowded[rank] += training_factor(lane) * seconds;
+    }
 }
 
 /* ---- passes of the trainer ---------------------------------------------------------------- */
+
+/* A pass of the role under way beside the neighbour; `calm_s` where there is none. */
+static double crowded_pass_s(struct forecast_lane *lane, enum forecast_cost pass,
+                             const struct llm_batch *batch, double calm_s) {
+    struct forecast_neighbour *neighbour = &lane->runner->neighbour;
+    enum algorithm_role role = runner_current(lane)->role;
+    return neighbour->present
+               ? forecast_pass_cost(&neighbour->cache, &neighbour->passes[role], role, pass, batch)
+                     ->total_s
+               : calm_s;
+}
 
 /* Micro-batch k of every rank that has one. */
 static void add_microbatch(struct forecast_lane *lane, size_t k, bool training) {
@@ -147,10 +178,10 @@ static void add_microbatch(struct forecast_lane *lane, size_t k, bool training) 
         enum forecast_cost pass = !training                        ? FORECAST_COST_FORWARD
                                   : training_reduces(passes, last) ? FORECAST_COST_UPDATE_REDUCING
                                                                    : FORECAST_COST_UPDATE;
-        const struct training_cost *cost =
-            forecast_pass_cost(&lane->runner->pass_cache, passes, runner_current(lane)->role, pass,
-                               &split->batches[(size_t)rank * split->stride + k]);
-        segment_add(lane, rank, cost);
+        const struct llm_batch *batch = &split->batches[(size_t)rank * split->stride + k];
+        const struct training_cost *cost = forecast_pass_cost(
+            &lane->runner->pass_cache, passes, runner_current(lane)->role, pass, batch);
+        segment_add(lane, rank, cost, crowded_pass_s(lane, pass, batch, cost->total_s));
         if (training)
             lane->runner->measures->training_flops += cost->flops;
     }
@@ -206,16 +237,31 @@ static enum sim_status play(const struct training_plan *passes, const struct tra
 
 /* Seconds and bytes of `step`, FLOPs of the rank's own micro-batches. */
 static void add_rank(struct forecast_lane *lane, const struct training_plan *passes, int rank,
-                     const struct training_step *step, bool training) {
+                     const struct training_step *step, double crowded_s, bool training) {
     const struct forecast_split *split = &lane->split;
     struct training_cost cost = {
         .total_s = step->total_s, .bytes = step->bytes, .zone_bytes = step->zone_bytes};
     for (size_t k = 0; k < split->counts[rank]; k++)
         cost.flops +=
             pass_flops(passes, &split->batches[(size_t)rank * split->stride + k], training);
-    segment_add(lane, rank, &cost);
+    segment_add(lane, rank, &cost, crowded_s);
     if (training)
         lane->runner->measures->training_flops += cost.flops;
+}
+
+/* The same work beside the neighbour. */
+static enum sim_status play_crowded(const struct forecast_lane *lane,
+                                    const struct training_work *work, bool training, double calm_s,
+                                    double *crowded_s) {
+    const struct forecast_neighbour *neighbour = &lane->runner->neighbour;
+    struct training_step step = {0};
+    *crowded_s = calm_s;
+    if (!neighbour->present)
+        return SIM_OK;
+    enum sim_status status =
+        play(&neighbour->passes[runner_current(lane)->role], work, training, &step);
+    *crowded_s = step.total_s;
+    return status;
 }
 
 /* Every rank's micro-batches through its stages; equal ranks are played once. */
@@ -225,6 +271,7 @@ static enum sim_status add_pipelines(struct forecast_lane *lane, const struct tr
     bool together = meets_in_microbatch(passes, training);
     struct training_work before = {.count = 0};
     struct training_step step = {0};
+    double crowded_s = 0.0;
     enum sim_status status = SIM_OK;
     for (int rank = 0; rank < lane_ranks(lane) && status == SIM_OK; rank++) {
         struct training_work work = {split->batches + (size_t)rank * split->stride,
@@ -235,10 +282,13 @@ static enum sim_status add_pipelines(struct forecast_lane *lane, const struct tr
             continue;
         if (!runner_go_on(lane->runner))
             return SIM_OK;
-        if (!same_work(&work, &before))
+        if (!same_work(&work, &before)) {
             status = play(passes, &work, training, &step);
+            if (status == SIM_OK)
+                status = play_crowded(lane, &work, training, step.total_s, &crowded_s);
+        }
         before = work;
-        add_rank(lane, passes, rank, &step, training);
+        add_rank(lane, passes, rank, &step, crowded_s, training);
     }
     return status;
 }
@@ -282,6 +332,16 @@ static enum sim_status work_forward(struct forecast_lane *lane, size_t first, si
     return status == SIM_OK ? segment_flush(lane, lane->runner->phase_done) : status;
 }
 
+/* New weights may be gathered in it. */
+static double crowded_optimizer_s(const struct forecast_lane *lane, double calm_s) {
+    const struct forecast_neighbour *neighbour = &lane->runner->neighbour;
+    struct training_cost optimizer;
+    if (!neighbour->present)
+        return calm_s;
+    training_optimizer(&neighbour->passes[runner_current(lane)->role], &optimizer);
+    return optimizer.total_s;
+}
+
 static enum sim_status add_minibatch(struct forecast_lane *lane, size_t first, size_t count) {
     const struct training_plan *passes = &lane->runner->plan->passes[runner_current(lane)->role];
     struct training_cost optimizer;
@@ -289,8 +349,9 @@ static enum sim_status add_minibatch(struct forecast_lane *lane, size_t first, s
     if (status == SIM_OK)
         status = segment_sync(lane);
     training_optimizer(passes, &optimizer);
+    double crowded_s = crowded_optimizer_s(lane, optimizer.total_s);
     for (int rank = 0; rank < lane_ranks(lane); rank++)
-        segment_add(lane, rank, &optimizer);
+        segment_add(lane, rank, &optimizer, crowded_s);
     if (runner_current(lane)->role == ALGORITHM_ROLE_ACTOR)
         lane->runner->measures->optimizer_steps++;
     return status;
@@ -436,6 +497,7 @@ static enum sim_status work_everywhere(struct forecast_lane *lane, double second
 
 enum sim_status runner_work_start(struct forecast_lane *lane) {
     const struct forecast_plan *plan = lane->runner->plan;
+    lane->barrier_at = sim_now(lane->runner->sim);
     if (lane->runner->loading)
         return runner_work_load(lane);
     if (lane->phase == plan->step_count)
@@ -458,7 +520,9 @@ enum sim_status runner_work_start(struct forecast_lane *lane) {
         return work_update(lane);
     case ALGORITHM_WORK_SYNC:
         lane->runner->measures->zone_bytes += plan->sync_zone_bytes;
-        return work_everywhere(lane, plan->sync_s, plan->sync_bytes);
+        return work_everywhere(
+            lane, beside_neighbour_s(lane, plan->sync_s, lane->runner->neighbour.sync_s),
+            plan->sync_bytes);
     }
     CONTRACT(false, "a kind of work without a case");
     return SIM_OK;

@@ -369,7 +369,8 @@ double generation_iteration_s(const struct generation_plan *plan,
 }
 
 double generation_swap_block_s(const struct generation_plan *plan) {
-    return generation_held_block_bytes(plan) / plan->cluster->gpu.host_bandwidth_bytes_per_s;
+    return generation_held_block_bytes(plan) /
+           hardware_host_link(plan->cluster, plan->cluster->gpus_per_node);
 }
 
 /* ---- traffic ------------------------------------------------------------------------------ */

@@ -13,6 +13,13 @@ void hardware_scale_launches(struct hardware_gpu *gpu, double factor) {
     gpu->kernels.gemm[HARDWARE_FP16].launch_s *= factor;
 }
 
+double hardware_host_link(const struct hardware_cluster *cluster, int gpus) {
+    double link = cluster->gpu.host_bandwidth_bytes_per_s;
+    double host = cluster->node.host_bandwidth_bytes_per_s;
+    CONTRACT(gpus >= 1, "a transfer of no GPU");
+    return host > 0.0 && host / gpus < link ? host / gpus : link;
+}
+
 int hardware_cluster_gpus(const struct hardware_cluster *cluster) {
     CONTRACT(cluster->nodes >= 0 && cluster->gpus_per_node >= 0, "a count below 0");
     CONTRACT(cluster->gpus_per_node == 0 || cluster->nodes <= INT_MAX / cluster->gpus_per_node,

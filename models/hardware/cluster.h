@@ -71,11 +71,19 @@ struct hardware_node {
     double network_latency_s;             /* of one ring step between nodes */
     double collective_start_s;            /* once a collective */
     double storage_bandwidth_bytes_per_s; /* of one node to the checkpoint store */
+    double host_bandwidth_bytes_per_s;    /* what its host moves for all GPUs together, one
+                                             direction; 0: as much as their links */
     struct hardware_fabric scaleup, network;
 };
 
 struct network_topology_type;
 struct network_graph;
+
+/* A job that uses part of the links between blocks for a time of the run. */
+struct hardware_neighbour {
+    double share; /* below 1; 0: there is none */
+    double from_s, until_s;
+};
 
 /* What lies between the nodes (network/topology.h). */
 struct hardware_topology {
@@ -84,6 +92,7 @@ struct hardware_topology {
     double oversubscription;                  /* of a block's uplinks; 1: none */
     int shape[3];                             /* of a torus */
     double background;                        /* part of these links that others use, below 1 */
+    struct hardware_neighbour neighbour;      /* likewise for a time; one of the two is 0 */
     bool spread;                              /* neighbours are in different blocks */
     bool by_rail;                             /* NICs of one number meet in a leaf */
     struct network_graph *graph;              /* of the kind graph, whoever made it owns it */
@@ -107,6 +116,11 @@ struct hardware_cluster {
 
 /* Multiplies what launches cost, of the plain roofline and of every law. */
 void hardware_scale_launches(struct hardware_gpu *gpu, double factor);
+
+/* Bytes/s between a GPU and its host, one direction, while `gpus` of the node's GPUs (at least 1)
+ * move as much: its own link, or its part of what the host moves for all, min(link, host / gpus).
+ * All of them share switches, sockets and the host's memory alike. */
+double hardware_host_link(const struct hardware_cluster *cluster, int gpus);
 
 int hardware_cluster_gpus(const struct hardware_cluster *cluster);
 

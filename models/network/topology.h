@@ -14,6 +14,8 @@
  * load, at most 1. Uplinks of one block are taken as one link (the switches spread over them, as
  * adaptive routing and packet spraying do), and so are all links of a torus.
  *
+ * Who uses these links only for a time is in forecast/neighbour.h.
+ *
  * Nodes are numbered as the job has them; placed `packed`, a block's nodes follow each other;
  * placed `spread`, neighbours are in different blocks; placed `by_rail`, a leaf takes as many NICs,
  * but all of one number: one of each of GPUs x block_nodes nodes, and what is for another number

@@ -129,7 +129,8 @@ static double shard_to_shard_s(const struct network_weight_sync_cost *cost,
 static double checkpoint_engine_s(const struct network_weight_sync_cost *cost,
                                   const struct network_weight_sync_request *request) {
     const struct hardware_cluster *cluster = request->cluster;
-    double up = cluster->gpu.host_bandwidth_bytes_per_s * hardware_cluster_gpus(cluster);
+    double up =
+        hardware_host_link(cluster, cluster->gpus_per_node) * hardware_cluster_gpus(cluster);
     double raised = up > 0.0 ? request->total_bytes / up : 0.0;
     double wire = request->total_bytes / all_links(request);
     return software_s(cost, request) + fmax(fmax(raised, wire), load_s(cost, request->total_bytes));

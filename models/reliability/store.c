@@ -46,6 +46,16 @@ double store_transfer_s(const struct store *store, enum store_direction directio
     return bytes == 0.0 ? 0.0 : store->latency_s + bytes / store_rate(store, direction, clients);
 }
 
+double store_capacity(const struct store *store, int clients) {
+    CONTRACT(clients >= 1, "a store that nobody writes to");
+    return fmin(clients * or_none(store->client_capacity_bytes), or_none(store->capacity_bytes));
+}
+
+double store_write_requests(const struct store *store, int clients, double bytes) {
+    CONTRACT(clients >= 1 && bytes >= 0.0, "requests of nobody, or for less than nothing");
+    return store->part_bytes > 0.0 ? clients * ceil(bytes / clients / store->part_bytes) : 0.0;
+}
+
 /* ---- several at once ------------------------------------------------------------------------- */
 
 struct sharing {

@@ -11,6 +11,7 @@
 
 #define GIB 1073741824.0
 #define GB 1e9
+#define MEGA 1e6
 #define TERA 1e12
 #define MICRO 1e-6
 #define MILLI 1e-3
@@ -147,6 +148,7 @@ static bool fill_node(const struct column_row *row, struct rlhfsim_diagnostics *
     node->network_latency_s = number[NODE_NETWORK_LATENCY_US] * MICRO;
     node->collective_start_s = number[NODE_COLLECTIVE_START_US] * MICRO;
     node->storage_bandwidth_bytes_per_s = number[NODE_STORAGE_GB_PER_S] * GB;
+    node->host_bandwidth_bytes_per_s = known_or_zero(number[NODE_HOST_GB_PER_S]) * GB;
     COPY(result->offer.provider, row->text[NODE_PROVIDER]);
     COPY(result->offer.instance, row->text[NODE_INSTANCE]);
     COPY(result->offer.region, row->text[NODE_REGION]);
@@ -299,7 +301,13 @@ static bool fill_store(const struct column_row *row, struct rlhfsim_diagnostics 
         .read_bytes_per_s = known_or_zero(number[STORE_READ_GB_PER_S]) * GB,
         .client_write_bytes_per_s = known_or_zero(number[STORE_CLIENT_WRITE_GB_PER_S]) * GB,
         .client_read_bytes_per_s = known_or_zero(number[STORE_CLIENT_READ_GB_PER_S]) * GB,
-        .latency_s = known_or_zero(number[STORE_LATENCY_MS]) * MILLI};
+        .latency_s = known_or_zero(number[STORE_LATENCY_MS]) * MILLI,
+        .capacity_bytes = known_or_zero(number[STORE_CAPACITY_GB]) * GB,
+        .client_capacity_bytes = known_or_zero(number[STORE_CLIENT_CAPACITY_GB]) * GB,
+        .part_bytes = known_or_zero(number[STORE_PART_MB]) * MEGA,
+        .gb_month_usd = number[STORE_USD_PER_GB_MONTH],
+        .write_usd = number[STORE_USD_PER_1000_WRITES] * MILLI,
+        .read_gb_usd = number[STORE_USD_PER_GB_READ]};
     COPY(store->name, row->text[STORE_NAME]);
     return true;
 }

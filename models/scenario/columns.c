@@ -66,6 +66,7 @@ static const struct column node_columns[NODE_COLUMNS] = {
     {"network_fabric", .type = COLUMN_NOTE, .most = 47, .optional = true, ELSE("")},
     {"nvme_read_gb_per_s", ABOVE(0, LARGE), UNKNOWN, .optional = true, UNIT("GB/s"), ELSE("")},
     {"nvme_write_gb_per_s", ABOVE(0, LARGE), UNKNOWN, .optional = true, UNIT("GB/s"), ELSE("")},
+    {"host_gb_per_s", ABOVE(0, LARGE), OPTIONAL, UNIT("GB/s")},
     ORIGIN};
 
 static const struct column fabric_columns[FABRIC_COLUMNS] = {
@@ -178,6 +179,12 @@ static const struct column store_columns[STORE_COLUMNS] = {
     {"client_write_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"client_read_gb_per_s", ABOVE(0, LARGE), UNKNOWN, UNIT("GB/s")},
     {"latency_ms", NUMBER(0, LARGE), UNKNOWN, UNIT("ms")},
+    {"capacity_gb", ABOVE(0, LARGE), OPTIONAL, UNIT("GB")},
+    {"client_capacity_gb", ABOVE(0, LARGE), OPTIONAL, UNIT("GB")},
+    {"usd_per_gb_month", NUMBER(0, LARGE), OPTIONAL},
+    {"usd_per_1000_writes", NUMBER(0, LARGE), OPTIONAL},
+    {"part_mb", ABOVE(0, LARGE), OPTIONAL, UNIT("MB")},
+    {"usd_per_gb_read", NUMBER(0, LARGE), OPTIONAL},
     ORIGIN};
 static const struct column attention_columns[ATTENTION_COLUMNS] = {{"kernel", TEXT(31)},
                                                                    {"gpus", TEXT(255)},

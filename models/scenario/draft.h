@@ -39,6 +39,7 @@ void scenario_resolve_algorithm(struct scenario_draft *draft); /* and keys it ha
 void scenario_resolve_framework(struct scenario_draft *draft);
 void scenario_resolve_cluster(struct scenario_draft *draft);
 void scenario_resolve_topology(struct scenario_draft *draft);  /* by the stage before */
+void scenario_check_background(struct scenario_draft *draft);  /* a neighbour for a time */
 void scenario_check_zones(struct scenario_draft *draft);       /* who may not cross them */
 void scenario_resolve_attention(struct scenario_draft *draft); /* the kernel's rates on the GPU */
 void scenario_resolve_software(struct scenario_draft *draft);  /* the framework's family */

@@ -4,6 +4,7 @@
 #include "models/scenario/columns.h"
 #include "models/scenario/draft.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -135,6 +136,21 @@ static void resolve_node(struct scenario_draft *draft, struct place_of_rent wher
     draft->scenario->price_provenance = catalog_provenance(draft->catalog, CATALOG_PRICES, name);
 }
 
+/* A store that says what it costs has that in place of the region's price of storage. */
+static void resolve_store(struct scenario_draft *draft) {
+    struct cost_prices *prices = &draft->scenario->prices;
+    const struct store *store = &draft->scenario->checkpoint.store;
+    (void)snprintf(prices->store_source, sizeof prices->store_source, "store '%s'", store->name);
+    if (store->write_usd > 0.0)
+        prices->store_write_usd = store->write_usd;
+    if (store->read_gb_usd > 0.0)
+        prices->store_read_gb_usd = store->read_gb_usd;
+    if (isnan(store->gb_month_usd) || scenario_given(draft, KEY_PRICES_STORAGE_USD_PER_GB_MONTH))
+        return;
+    prices->storage_gb_month_usd = store->gb_month_usd;
+    memcpy(prices->storage_source, prices->store_source, sizeof prices->storage_source);
+}
+
 void scenario_resolve_prices(struct scenario_draft *draft) {
     struct cost_prices *prices = &draft->scenario->prices;
     const struct scenario_value *provider = &draft->values.at[KEY_PRICES_PROVIDER];
@@ -154,6 +170,7 @@ void scenario_resolve_prices(struct scenario_draft *draft) {
     }
     resolve_service(draft, where, &storage, &prices->storage_gb_month_usd, prices->storage_source,
                     sizeof prices->storage_source);
+    resolve_store(draft);
     resolve_service(draft, where, &network, &prices->network_gb_usd, prices->network_source,
                     sizeof prices->network_source);
     resolve_zones(draft);

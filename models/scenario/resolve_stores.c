@@ -47,7 +47,20 @@ static void fill_default(struct scenario_draft *draft) {
         (struct store){.write_bytes_per_s = shared,
                        .read_bytes_per_s = shared,
                        .client_write_bytes_per_s = isnan(node) ? 0.0 : node,
-                       .client_read_bytes_per_s = isnan(node) ? 0.0 : node};
+                       .client_read_bytes_per_s = isnan(node) ? 0.0 : node,
+                       .gb_month_usd = (double)NAN,
+                       .write_usd = (double)NAN,
+                       .read_gb_usd = (double)NAN};
+}
+
+/* Requests have a price and a size, or neither: alone neither says anything. */
+static void check_requests(struct scenario_draft *draft, const struct store *store) {
+    bool priced = !isnan(store->write_usd), counted = store->part_bytes > 0.0;
+    if (priced != counted)
+        scenario_blame(draft, KEY_CHECKPOINT_STORE,
+                       "store '%s' has %s, but no %s, which requests that write need beside it",
+                       store->name, priced ? "usd_per_1000_writes" : "part_mb",
+                       priced ? "part_mb" : "usd_per_1000_writes");
 }
 
 static void fill_store(struct scenario_draft *draft) {
@@ -59,6 +72,7 @@ static void fill_store(struct scenario_draft *draft) {
         return;
     scenario->checkpoint.store_provenance =
         catalog_provenance_name((int)row.number[STORE_PROVENANCE]);
+    check_requests(draft, store);
     double narrower = scenario->checkpoint.store_bandwidth_bytes_per_s;
     if (narrower > 0.0 && (store->write_bytes_per_s == 0.0 || narrower < store->write_bytes_per_s))
         store->write_bytes_per_s = narrower;
@@ -66,6 +80,17 @@ static void fill_store(struct scenario_draft *draft) {
         check_direction(draft, KEY_CHECKPOINT_STORE, store, STORE_WRITE, "a save");
     if (scenario->checkpoint.load != SCENARIO_LOAD_NONE)
         check_direction(draft, KEY_CHECKPOINT_STORE, store, STORE_READ, "loading");
+}
+
+/* What passes through on its way has no bill: a priced row there would be a surprise. */
+static void check_unpriced(struct scenario_draft *draft, const struct store *store) {
+    if (isnan(store->gb_month_usd) && isnan(store->write_usd) && isnan(store->read_gb_usd) &&
+        store->part_bytes == 0.0)
+        return;
+    scenario_blame(draft, KEY_CHECKPOINT_STAGING,
+                   "store '%s' has prices or part_mb, which are not counted where checkpoints are "
+                   "staged; leave them out",
+                   store->name);
 }
 
 static void fill_staging(struct scenario_draft *draft) {
@@ -80,6 +105,7 @@ static void fill_staging(struct scenario_draft *draft) {
         scenario_blame_key(draft, KEY_CHECKPOINT_STAGING,
                            "checkpoint.staging is written, but checkpoint.mode is synchronous, "
                            "which stages nothing");
+    check_unpriced(draft, &scenario->checkpoint.staging);
     check_direction(draft, KEY_CHECKPOINT_STAGING, &scenario->checkpoint.staging, STORE_WRITE,
                     "staging");
     check_direction(draft, KEY_CHECKPOINT_STAGING, &scenario->checkpoint.staging, STORE_READ,

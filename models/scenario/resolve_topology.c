@@ -5,6 +5,8 @@
 #include "models/scenario/draft.h"
 #include "models/scenario/graph_read.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct topology_key {
@@ -12,11 +14,16 @@ struct topology_key {
     unsigned use; /* a NETWORK_TOPOLOGY_... of the kinds that take it; 0: all but `full` */
 };
 
+/* A graph has its background in it. */
+#define TIMED (NETWORK_TOPOLOGY_BLOCK | NETWORK_TOPOLOGY_OVERSUBSCRIPTION | NETWORK_TOPOLOGY_SHAPE)
+
 static const struct topology_key keys[] = {
     {KEY_CLUSTER_TOPOLOGY_BLOCK_NODES, NETWORK_TOPOLOGY_BLOCK},
     {KEY_CLUSTER_TOPOLOGY_OVERSUBSCRIPTION, NETWORK_TOPOLOGY_OVERSUBSCRIPTION},
     {KEY_CLUSTER_TOPOLOGY_SHAPE, NETWORK_TOPOLOGY_SHAPE},
     {KEY_CLUSTER_TOPOLOGY_BACKGROUND, 0},
+    {KEY_CLUSTER_TOPOLOGY_BACKGROUND_FROM, TIMED},
+    {KEY_CLUSTER_TOPOLOGY_BACKGROUND_UNTIL, TIMED},
     {KEY_CLUSTER_TOPOLOGY_PLACEMENT, NETWORK_TOPOLOGY_BLOCK | NETWORK_TOPOLOGY_GRAPH},
     {KEY_CLUSTER_TOPOLOGY_ROUTING, NETWORK_TOPOLOGY_GRAPH},
     {KEY_CLUSTER_TOPOLOGY_SWITCHES, NETWORK_TOPOLOGY_GRAPH},
@@ -131,6 +138,51 @@ static void fill_placement(struct scenario_draft *draft, const struct network_to
                        type->name);
 }
 
+/* All the time, or from one time to another. */
+static void fill_background(struct scenario_draft *draft) {
+    static const enum scenario_key edges[] = {KEY_CLUSTER_TOPOLOGY_BACKGROUND_FROM,
+                                              KEY_CLUSTER_TOPOLOGY_BACKGROUND_UNTIL};
+    struct hardware_topology *topology = &draft->scenario->cluster.topology;
+    const struct scenario_value *at = draft->values.at;
+    bool from = given(draft, edges[0]), until = given(draft, edges[1]);
+    for (size_t i = 0; i < 2; i++)
+        if (scenario_written(draft, edges[i]) &&
+            !scenario_given(draft, KEY_CLUSTER_TOPOLOGY_BACKGROUND))
+            scenario_blame_key(draft, edges[i],
+                               "%s is written, but cluster.topology.background is not: nobody "
+                               "uses these links",
+                               scenario_schema_at(edges[i])->path);
+    if (!given(draft, KEY_CLUSTER_TOPOLOGY_BACKGROUND))
+        return;
+    if (!from && !until) {
+        topology->background = at[KEY_CLUSTER_TOPOLOGY_BACKGROUND].number;
+        return;
+    }
+    topology->neighbour =
+        (struct hardware_neighbour){.share = at[KEY_CLUSTER_TOPOLOGY_BACKGROUND].number,
+                                    .from_s = from ? at[edges[0]].number : 0.0,
+                                    .until_s = until ? at[edges[1]].number : (double)INFINITY};
+    if (topology->neighbour.from_s >= topology->neighbour.until_s)
+        scenario_blame(draft, edges[1],
+                       "cluster.topology.background_until is %.9g s, expected a time after "
+                       "cluster.topology.background_from (%.9g s)",
+                       topology->neighbour.until_s, topology->neighbour.from_s);
+}
+
+/* Behind the topology in words: who else is there, and when. */
+static void describe_neighbour(struct rlhfsim_scenario *scenario) {
+    const struct hardware_neighbour *neighbour = &scenario->cluster.topology.neighbour;
+    size_t used = strlen(scenario->topology), size = sizeof scenario->topology - used;
+    if (neighbour->share <= 0.0)
+        return;
+    int length = snprintf(scenario->topology + used, size,
+                          "; others take %.4g %% of these links from %.9g s",
+                          100.0 * neighbour->share, neighbour->from_s);
+    if (isfinite(neighbour->until_s) && length > 0 && (size_t)length < size)
+        (void)snprintf(scenario->topology + used + length, size - (size_t)length, " to %.9g s",
+                       neighbour->until_s);
+}
+
 void scenario_resolve_topology(struct scenario_draft *draft) {
     struct hardware_topology *topology = &draft->scenario->cluster.topology;
     if (!scenario_known(draft, KEY_CLUSTER_TOPOLOGY_KIND))
@@ -143,8 +195,7 @@ void scenario_resolve_topology(struct scenario_draft *draft) {
         given(draft, KEY_CLUSTER_TOPOLOGY_OVERSUBSCRIPTION)
             ? draft->values.at[KEY_CLUSTER_TOPOLOGY_OVERSUBSCRIPTION].number
             : 1.0;
-    if (given(draft, KEY_CLUSTER_TOPOLOGY_BACKGROUND))
-        topology->background = draft->values.at[KEY_CLUSTER_TOPOLOGY_BACKGROUND].number;
+    fill_background(draft);
     fill_placement(draft, type);
     if ((type->keys & NETWORK_TOPOLOGY_BLOCK) != 0)
         fill_block(draft, type);
@@ -158,4 +209,5 @@ void scenario_resolve_topology(struct scenario_draft *draft) {
         topology->shape[0] > 0)
         (void)type->describe(&draft->scenario->cluster, draft->scenario->topology,
                              sizeof draft->scenario->topology);
+    describe_neighbour(draft->scenario);
 }

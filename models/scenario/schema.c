@@ -256,6 +256,13 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
                                          "part of the links between blocks (of a torus: of all) "
                                          "that others use",
                                          NUMBER(0, 1), .below = true},
+    [KEY_CLUSTER_TOPOLOGY_BACKGROUND_FROM] =
+        {"cluster.topology.background_from",
+         "time of the run from which others use these links; by default its start",
+         QUANTITY(BASE_TIME, 0, LARGE)},
+    [KEY_CLUSTER_TOPOLOGY_BACKGROUND_UNTIL] =
+        {"cluster.topology.background_until",
+         "time of the run until which they do; by default its end", QUANTITY(BASE_TIME, 0, LARGE)},
     [KEY_CLUSTER_TOPOLOGY_PLACEMENT] = {"cluster.topology.placement",
                                         "where nodes that follow each other are: packed into a "
                                         "block, or spread over the blocks; by_rail has the NICs of "

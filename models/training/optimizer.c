@@ -32,7 +32,7 @@ static double updated_bytes(const struct training_plan *plan) {
 }
 
 static double transfer_s(const struct training_plan *plan, double bytes) {
-    return bytes / plan->cluster->gpu.host_bandwidth_bytes_per_s;
+    return bytes / hardware_host_link(plan->cluster, plan->cluster->gpus_per_node);
 }
 
 /* Master weights and moments come from the node's disks and go back, its ranks at once; DeepSpeed

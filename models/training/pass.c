@@ -156,7 +156,7 @@ static double kept_transfer_s(const struct training_plan *plan, const struct llm
     if (!plan->offload_activations || segment->part != TRAINING_LAYER)
         return 0.0;
     return training_kept_bytes(plan, batch, &segment->kind) /
-           plan->cluster->gpu.host_bandwidth_bytes_per_s;
+           hardware_host_link(plan->cluster, plan->cluster->gpus_per_node);
 }
 
 static void make_forward(const struct training_frame *frame, int i, const struct llm_batch *batch,

@@ -211,6 +211,11 @@ static bool in_background(const struct phases *phases, int64_t step, const char 
            find_row(phases, step, phase, start, start) != NULL;
 }
 
+/* What a neighbour does belongs to no phase. */
+static bool is_neighbour(const char *resource, const char *phase) {
+    return strcmp(resource, "neighbour") == 0 && strcmp(phase, "background") == 0;
+}
+
 static struct span check_span(struct check *check, const struct check_table *table, size_t i,
                               const struct phases *phases) {
     int64_t start = check_nanoseconds(check, table, i, 0);
@@ -223,7 +228,8 @@ static struct span check_span(struct check *check, const struct check_table *tab
     if (check_number(check, table, i, 6) < 0.0 || check_number(check, table, i, 7) < 0.0)
         check_fault(check, "timeline.csv: row %zu: negative bytes or flops", i + 1);
     struct phase_row *row = find_row(phases, step, phase, start, end);
-    if (row == NULL && !in_background(phases, step, check_cell(table, i, 3), phase, start))
+    if (row == NULL && !is_neighbour(check_cell(table, i, 3), phase) &&
+        !in_background(phases, step, check_cell(table, i, 3), phase, start))
         check_fault(check, "timeline.csv: row %zu is in no '%s' of step %lld in phases.csv", i + 1,
                     phase, (long long)step);
     else if (row != NULL && gpu >= 0)

@@ -35,6 +35,17 @@ run_and_check scenarios/ppo-llama2-7b-8xa100.yaml "${rest[@]}" --set dataset.pro
 run_and_check scenarios/dpo-llama2-7b-8xa100.yaml "${rest[@]}" --set dataset.pairs=133 \
     --set algorithm.reference_logprobs=precomputed
 
+# A neighbour on the spine for a minute is a span of its own.
+rlhfsim run scenarios/ppo-llama2-70b-32xh100.yaml --replicates 1 --set steps=2 --quiet \
+    --set "cluster.topology={kind: leaf_spine, block_nodes: 2, oversubscription: 7, background: 0.5, \
+background_from: 30 s, background_until: 90 s}" --out "$scratch/shared"
+expect_status 0
+try "$checker" "$scratch/shared"
+expect_status 0
+# 4 nodes x 400 GB/s / 7 x 0.5 x 60 s.
+try grep '^30,90,0,neighbour,background,system,685714' "$scratch/shared/timeline.csv"
+expect_status 0
+
 # A run that does not fit: unsharded states of two trained 7B models, 16 bytes a parameter.
 rlhfsim run scenarios/ppo-llama2-7b-8xa100.yaml --set training.zero_stage=0 --out "$scratch/big" \
     --quiet

@@ -2,6 +2,7 @@
 #include "models/cost/ledger.h"
 #include "tests/testing.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static const struct cost_prices prices = {.node_hour_usd = 40.0,
@@ -90,6 +91,27 @@ START_TEST(nothing_used_costs_nothing) {
 }
 END_TEST
 
+/* 40,000 requests at 5 dollars a million and 200 GB read at 9 cents: 20 cents and 18 dollars, which
+ * the formula adds as they are. */
+START_TEST(requests_and_reads_of_a_store) {
+    struct cost_usage usage = uniform_usage();
+    struct cost_prices with_store = prices;
+    struct cost_ledger ledger;
+    with_store.store_write_usd = 5e-6;
+    with_store.store_read_gb_usd = 0.09;
+    (void)snprintf(with_store.store_source, sizeof with_store.store_source, "store list");
+    usage.store_writes = usage.store_reads = true;
+    usage.store_requests = 40000;
+    usage.store_read_bytes = 200e9;
+    cost_ledger_fill(&with_store, &usage, &ledger);
+    ck_assert_uint_eq(ledger.count, 6);
+    assert_item(&ledger.items[4], "store_requests", 40000, "request", 0.2, "store list");
+    assert_item(&ledger.items[5], "store_reads", 200, "GB", 18, "store list");
+    assert_relative(ledger.total_usd, 1604.3 + 18.2, 1e-12);
+    assert_relative(ledger.formula_usd, ledger.total_usd, 1e-12);
+}
+END_TEST
+
 static double random_up_to(double limit) {
     return limit * rand() / RAND_MAX;
 }
@@ -131,6 +153,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, the_formula_agrees_where_everything_is_uniform);
     tcase_add_test(tests, the_formula_is_above_while_storage_fills);
     tcase_add_test(tests, nothing_used_costs_nothing);
+    tcase_add_test(tests, requests_and_reads_of_a_store);
     tcase_add_test(tests, properties_of_any_usage);
     suite_add_tcase(result, tests);
     return result;

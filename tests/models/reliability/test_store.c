@@ -104,6 +104,22 @@ START_TEST(flows_share_alike) {
 }
 END_TEST
 
+/* Three nodes with 2 TB each into a store of 5 TB; 10 GB from each of 3 are 1,250 parts of 8 MB,
+ * one byte more each is a part more each. */
+START_TEST(room_and_requests) {
+    struct store store = {.client_capacity_bytes = 2e12, .part_bytes = 8e6};
+    ck_assert_double_eq(store_capacity(&store, 3), 6e12);
+    store.capacity_bytes = 5e12;
+    ck_assert_double_eq(store_capacity(&store, 3), 5e12);
+    ck_assert_double_eq(store_capacity(&store, 2), 4e12);
+    ck_assert(isinf(store_capacity(&(struct store){0}, 1)));
+    ck_assert_double_eq(store_write_requests(&store, 3, 30e9), 3 * 1250);
+    ck_assert_double_eq(store_write_requests(&store, 3, 30e9 + 3), 3 * 1251);
+    ck_assert_double_eq(store_write_requests(&store, 3, 0.0), 0.0);
+    ck_assert_double_eq(store_write_requests(&(struct store){0}, 3, 30e9), 0.0);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *result = suite_create("reliability_store");
     TCase *tests = tcase_create("store");
@@ -112,6 +128,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, two_saves_share);
     tcase_add_test(tests, a_client_at_its_cap_leaves_the_rest);
     tcase_add_test(tests, flows_share_alike);
+    tcase_add_test(tests, room_and_requests);
     suite_add_tcase(result, tests);
     return result;
 }

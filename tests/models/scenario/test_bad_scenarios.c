@@ -276,6 +276,37 @@ static const struct bad_case cases[] = {
     {"training:\n", "checkpoint: {every_steps: 2, staging: shelf}\ntraining:\n",
      "s.yaml:17:30: error: checkpoint.staging is written, but checkpoint.mode is synchronous, "
      "which stages nothing"},
+    {"training:\n",
+     "  topology: {kind: leaf_spine, block_nodes: 1, background_from: 1 h}\ntraining:\n",
+     "s.yaml:17:48: error: cluster.topology.background_from is written, but "
+     "cluster.topology.background is not: nobody uses these links"},
+    {"training:\n",
+     "  topology: {kind: leaf_spine, block_nodes: 1, background: 0.5, background_from: 1 h, "
+     "background_until: 60 s}\ntraining:\n",
+     "s.yaml:17:105: error: cluster.topology.background_until is 60 s, expected a time after "
+     "cluster.topology.background_from (3600 s)"},
+    {"training:\n", "  topology: {kind: full, background_until: 1 h}\ntraining:\n",
+     "s.yaml:17:26: error: cluster.topology.background_until is not used by the topology full; "
+     "leave it out"},
+    {"training:\n",
+     "  topology: {kind: leaf_spine, block_nodes: 1, background: 0.5, background_from: 1 h}\n"
+     "checkpoint: {every_steps: 2, layout: gathered}\ntraining:\n",
+     "s.yaml:17:65: error: cluster.topology.background_from does not go with checkpoint.layout "
+     "gathered; cluster.topology.background alone, all the time, does"},
+    {"training:\n",
+     "checkpoint: {every_steps: 2, store: {write_gb_per_s: 1, usd_per_1000_writes: 1}}\n"
+     "training:\n",
+     "s.yaml:17:37: error: store 'inline store' has usd_per_1000_writes, but no part_mb, which "
+     "requests that write need beside it"},
+    {"training:\n",
+     "checkpoint: {every_steps: 2, mode: asynchronous, staging: {write_gb_per_s: 1, "
+     "read_gb_per_s: 1, usd_per_gb_month: 1}}\ntraining:\n",
+     "s.yaml:17:59: error: store 'inline store' has prices or part_mb, which are not counted where "
+     "checkpoints are staged; leave them out"},
+    {"training:\n",
+     "checkpoint: {every_steps: 2, store: {write_gb_per_s: 1, capacity_gb: 0}}\ntraining:\n",
+     "s.yaml:17:70: error: checkpoint.store.capacity_gb is 0, expected a number above 0 and "
+     "at most 1e+15, or nothing where it is not known"},
     {"training:\n", "dataset: {bytes: 1 GB, prompts: 100}\ntraining:\n",
      "s.yaml:17:11: error: dataset.bytes is written, but checkpoint.load is not: nothing is "
      "loaded"},
