@@ -319,6 +319,12 @@ static const struct row rows[] = {
     LIST(CRITICAL_PATH, critical_path_list),
     COUNT(events),
     TEXT(calibration),
+    FIGURE(band.total_s, "s"),
+    FIGURE(band.step_s, "s"),
+    FIGURE(band.rollout_s, "s"),
+    FIGURE(band.update_s, "s"),
+    FIGURE(band.logprob_s, "s"),
+    TEXT(band.basis),
     LIST(PROVENANCE_PATH, provenance_list),
 };
 #define ROW_COUNT_ALL (sizeof rows / sizeof rows[0])

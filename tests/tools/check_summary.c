@@ -89,6 +89,12 @@ static const struct key {
     {"critical_path", PATH, FEASIBLE},
     {"events", COUNT, FEASIBLE},
     {"calibration", TEXT, OPTIONAL},
+    {"band.total_s", FIGURE, OPTIONAL},
+    {"band.step_s", FIGURE, OPTIONAL},
+    {"band.rollout_s", FIGURE, OPTIONAL},
+    {"band.update_s", FIGURE, OPTIONAL},
+    {"band.logprob_s", FIGURE, OPTIONAL},
+    {"band.basis", TEXT, OPTIONAL},
     {"provenance", PROVENANCE, OPTIONAL},
 };
 
