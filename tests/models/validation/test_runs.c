@@ -38,7 +38,8 @@ static void teardown(void) {
 /* ---- anchors --------------------------------------------------------------------------------- */
 
 /* Median |error| of each source's runs when its coefficients were fitted, and what it may become.
- * VERL-DOCS has a run without a plan: undivided, which does not fit its memory, it would be 0.342. */
+ * VERL-DOCS has a run without a plan: undivided, which does not fit its memory, it would be 0.342.
+ */
 static const struct {
     const char *source;
     double median;
