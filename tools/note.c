@@ -26,7 +26,7 @@ static void time_line(struct page *page, const struct rlhfsim_summary *summary) 
 
 /* What chance and the model's own error together leave open. */
 static void band_line(struct page *page, const struct rlhfsim_summary *summary) {
-    struct rlhfsim_value step = verdict_value(summary, "band.step_s");
+    struct rlhfsim_value step = verdict_value(summary, "band.expected_step_s");
     struct rlhfsim_value basis = verdict_value(summary, "band.basis");
     if (!is_known(&basis))
         return;

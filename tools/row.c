@@ -27,7 +27,7 @@ static const char *const paths[] = {
 #define PATHS (sizeof paths / sizeof paths[0])
 
 /* Of these the ends: where a measured step is expected. */
-static const char band_path[] = "band.step_s";
+static const char band_path[] = "band.expected_step_s";
 #define FIGURES (PATHS + 2)
 
 static const char *const status_names[ROW_STATUSES] = {"ok", "infeasible", "illegal"};

@@ -139,12 +139,12 @@ static void fill_band(const struct figure_context *context, struct rlhfsim_summa
     const struct scenario_band *step = &bands[SCENARIO_BAND_STEP];
     struct results_figure update = figure(context, update_s, 0);
     struct results_figure logprob = figure(context, logprob_s, 0);
-    summary->band.total_s = forecast_band_of(&summary->time.total_s, step);
-    summary->band.step_s = forecast_band_of(&summary->time.step_s, step);
-    summary->band.rollout_s = forecast_band_of(&summary->time.phases_s[ALGORITHM_PHASE_ROLLOUT],
-                                               &bands[SCENARIO_BAND_ROLLOUT]);
-    summary->band.update_s = forecast_band_of(&update, &bands[SCENARIO_BAND_UPDATE]);
-    summary->band.logprob_s = forecast_band_of(&logprob, &bands[SCENARIO_BAND_LOGPROB]);
+    summary->band.expected_total_s = forecast_band_of(&summary->time.total_s, step);
+    summary->band.expected_step_s = forecast_band_of(&summary->time.step_s, step);
+    summary->band.expected_rollout_s = forecast_band_of(
+        &summary->time.phases_s[ALGORITHM_PHASE_ROLLOUT], &bands[SCENARIO_BAND_ROLLOUT]);
+    summary->band.expected_update_s = forecast_band_of(&update, &bands[SCENARIO_BAND_UPDATE]);
+    summary->band.expected_logprob_s = forecast_band_of(&logprob, &bands[SCENARIO_BAND_LOGPROB]);
     (void)snprintf(summary->band.basis, sizeof summary->band.basis, "unvalidated");
     if (step->figures > 0)
         (void)snprintf(summary->band.basis, sizeof summary->band.basis,

@@ -59,7 +59,7 @@ few=(--set steps=2 --set algorithm.prompts_per_step=16 --replicates 1 --quiet)
 rlhfsim run "$scenario" "${few[@]}" --catalog "$scratch/mine" --json
 expect_status 0
 expect_stdout '"basis": "18 measured steps of 3 sources"'
-tr -d ' \n' <"$scratch/stdout" | sed 's/.*"time":{"total_s":{"p10":\([^,]*\),.*"band":{"total_s":{"p10":\([^,]*\),"p50":[^,]*,"p90":\([^}]*\)}.*/\1 \2 \3/' |
+tr -d ' \n' <"$scratch/stdout" | sed 's/.*"time":{"total_s":{"p10":\([^,]*\),.*"band":{"expected_total_s":{"p10":\([^,]*\),"p50":[^,]*,"p90":\([^}]*\)}.*/\1 \2 \3/' |
     awk '{ exit !($2 / $1 > 0.7999 && $2 / $1 < 0.8001 && $3 / $1 > 1.2999 && $3 / $1 < 1.3001) }' ||
     fail "the band is not 0.8 to 1.3 times the time"
 rlhfsim run "$scenario" "${few[@]}" --catalog "$scratch/mine"

@@ -12,7 +12,7 @@ for phase in rollout transition reward actor_logprob reference_logprob values cr
     actor_update weight_sync checkpoint validation; do
     header+=",time.phases_s.$phase"
 done
-header+=",time.total_s,cost.total_usd,memory.peak_bytes,memory.fits,rollout.share_cut,band.step_s.p10,band.step_s.p90"
+header+=",time.total_s,cost.total_usd,memory.peak_bytes,memory.fits,rollout.share_cut,band.expected_step_s.p10,band.expected_step_s.p90"
 
 sweep() {
     rlhfsim sweep "$scenario" "${few[@]}" "$@"

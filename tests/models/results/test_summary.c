@@ -127,11 +127,11 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->critical_path[1] =
         (struct results_path_share){ALGORITHM_PHASE_ACTOR_UPDATE, next_figure(&value)};
     summary->events = 123456789012;
-    summary->band.total_s = next_figure(&value);
-    summary->band.step_s = next_figure(&value);
-    summary->band.rollout_s = next_figure(&value);
-    summary->band.update_s = next_figure(&value);
-    summary->band.logprob_s = next_figure(&value);
+    summary->band.expected_total_s = next_figure(&value);
+    summary->band.expected_step_s = next_figure(&value);
+    summary->band.expected_rollout_s = next_figure(&value);
+    summary->band.expected_update_s = next_figure(&value);
+    summary->band.expected_logprob_s = next_figure(&value);
     strcpy(summary->band.basis, "49 measured steps of 6 sources");
     results_summary_add_provenance(summary, "cluster.gpu", "measured");
     results_summary_add_provenance(summary, "prices", "assumed");
@@ -243,11 +243,11 @@ static const char *const contract[] = {
     "critical_path.1.share",
     "events",
     "calibration",
-    "band.total_s",
-    "band.step_s",
-    "band.rollout_s",
-    "band.update_s",
-    "band.logprob_s",
+    "band.expected_total_s",
+    "band.expected_step_s",
+    "band.expected_rollout_s",
+    "band.expected_update_s",
+    "band.expected_logprob_s",
     "band.basis",
     "provenance.cluster.gpu",
     "provenance.prices",
