@@ -24,6 +24,19 @@ static void time_line(struct page *page, const struct rlhfsim_summary *summary) 
                    text_figure(&gpu_hours, text_gpu_hours).chars);
 }
 
+/* What chance and the model's own error together leave open. */
+static void band_line(struct page *page, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value step = verdict_value(summary, "band.expected_step_s");
+    struct rlhfsim_value basis = verdict_value(summary, "band.basis");
+    if (!is_known(&basis))
+        return;
+    if (is_known(&step))
+        page_paragraph(page, "Band", "a measured step is expected at %s to %s (P10 to P90; %s)",
+                       text_duration(step.p10).chars, text_duration(step.p90).chars, basis.text);
+    else
+        page_paragraph(page, "Band", "%s: no measured runs with this placement", basis.text);
+}
+
 /* ---- money ----------------------------------------------------------------------------------- */
 
 struct cost {
@@ -328,6 +341,7 @@ void note_forecast(FILE *stream, const struct rlhfsim_scenario *scenario,
     money_lines(&page, summary);
     verdict_memory(&page, forecast);
     step_lines(&page, summary);
+    band_line(&page, summary);
     idle_line(&page, summary);
     split_lines(&page, summary);
     floor_line(&page, summary);

@@ -26,6 +26,10 @@ static const char *const paths[] = {
 };
 #define PATHS (sizeof paths / sizeof paths[0])
 
+/* Of these the ends: where a measured step is expected. */
+static const char band_path[] = "band.expected_step_s";
+#define FIGURES (PATHS + 2)
+
 static const char *const status_names[ROW_STATUSES] = {"ok", "infeasible", "illegal"};
 
 const char *row_status_name(enum row_status status) {
@@ -80,6 +84,18 @@ static void write_value(FILE *stream, const struct rlhfsim_value *value) {
     }
 }
 
+static void write_band(FILE *stream, const struct rlhfsim_summary *summary) {
+    struct rlhfsim_value band = {.kind = RLHFSIM_VALUE_UNKNOWN};
+    if (summary != NULL)
+        rlhfsim_summary_get(summary, band_path, &band);
+    if (band.kind != RLHFSIM_VALUE_FIGURE) {
+        fputs(",,", stream);
+        return;
+    }
+    write_number(stream, band.p10);
+    write_number(stream, band.p90);
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static char *finish(FILE *stream, char *const *text) {
@@ -103,6 +119,7 @@ char *row_header(const struct grid *grid) {
     fputs(",status,reason", stream);
     for (size_t i = 0; i < PATHS; i++)
         fprintf(stream, ",%s", paths[i]);
+    fprintf(stream, ",%s.p10,%s.p90", band_path, band_path);
     return finish(stream, &text);
 }
 
@@ -124,6 +141,7 @@ char *row_print(const struct grid *grid, size_t point, enum row_status status, c
             rlhfsim_summary_get(summary, paths[i], &value);
         write_value(stream, &value);
     }
+    write_band(stream, summary);
     return finish(stream, &text);
 }
 
@@ -162,13 +180,13 @@ static bool read_status(const char *cell, enum row_status *status) {
 bool row_read(const char *header, const char *line, size_t *point, enum row_status *status) {
     char *end;
     size_t cells = count_cells(line);
-    if (*line < '0' || *line > '9' || cells != count_cells(header) || cells < PATHS + 3)
+    if (*line < '0' || *line > '9' || cells != count_cells(header) || cells < FIGURES + 3)
         return false;
     *point = (size_t)strtoull(line, &end, 10);
     if (*end != ',')
         return false;
     const char *cell = line;
-    for (size_t i = 0; i < cells - PATHS - 2; i++)
+    for (size_t i = 0; i < cells - FIGURES - 2; i++)
         cell = next_cell(cell);
     return read_status(cell, status);
 }

@@ -158,6 +158,26 @@ static void note_scaling(struct page *page, const struct rlhfsim_validation *val
     note_curves(page, strong.curves == 0 ? "Scaling" : "", "weak", &weak);
 }
 
+/* Where measured values were expected, and how many were there. */
+static void note_ranges(struct page *page, const struct rlhfsim_validation *validation) {
+    struct rlhfsim_validation_range range;
+    for (size_t i = 0; rlhfsim_validation_range(validation, i, &range); i++) {
+        if (i == 0) {
+            page_label(page, "Ranges");
+            page_words(page, "P10 to P90 by runs of other sources, and of inputs that are missing");
+            page_end(page);
+            page_row(page, "%-30s %7s %6s %7s %9s %7s  %s", "", "figures", "tried", "inside",
+                     "high/low", "needed", "widened most by");
+        }
+        struct text inside = share((double)range.inside / (double)range.tried);
+        struct text width = range.tried == 0 ? (struct text){"-"} : text_number(range.median_width);
+        struct text needed =
+            range.tried == 0 ? (struct text){"-"} : text_number(range.needed_width);
+        page_row(page, "%-30.30s %7zu %6zu %7s %9s %7s  %s", range.name, range.figures, range.tried,
+                 inside.chars, width.chars, needed.chars, range.input == NULL ? "-" : range.input);
+    }
+}
+
 static void note(const struct rlhfsim_validation *validation, const char *kind, const char *out) {
     struct page page;
     struct rlhfsim_validation_errors errors;
@@ -175,6 +195,7 @@ static void note(const struct rlhfsim_validation *validation, const char *kind, 
     if (rlhfsim_validation_overall(validation, &errors))
         note_row(&page, &errors);
     note_scaling(&page, validation);
+    note_ranges(&page, validation);
     for (size_t i = 0; rlhfsim_validation_skipped(validation, i, &reason, &count); i++)
         page_paragraph(&page, i == 0 ? "Left out" : "", "%zu: %s", count, reason);
     page_paragraph(&page, "Cases", "%s/validation.csv", out);

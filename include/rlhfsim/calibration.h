@@ -14,7 +14,9 @@
  * "weight-sync" read what the validations of these names read and make fabrics.csv and
  * weight_sync.csv. "generation" reads tables of serving speed (kind "generation") and makes
  * engines.csv, with the times that the engines' processes and launches take; its held-out errors
- * are of models that were left out.
+ * are of models that were left out. "runs" reads a folder of published runs (kind "runs") and makes
+ * frameworks.csv; "bands" reads the same and makes bands.csv, with the coefficients of the catalog:
+ * quantiles of measured / forecast seconds of sources that were left out of the fit.
  */
 
 #include <rlhfsim/diagnostics.h>

@@ -78,12 +78,28 @@ RLHFSIM_API bool rlhfsim_validation_scaling(const struct rlhfsim_validation *val
                                             struct rlhfsim_validation_curves *strong,
                                             struct rlhfsim_validation_curves *weak);
 
+/* What the ranges of a kind of figures hold: "complete" and "incomplete" runs, then each by
+ * placement and metric, "incomplete colocated step". Of runs; none in other kinds. */
+struct rlhfsim_validation_range {
+    const char *name;
+    size_t figures, tried, inside; /* tried: those with a range; inside: measured within it */
+    double median_width;           /* high / low; NAN where none was tried */
+    double needed_width;           /* P90 / P10 of a lognormal law with the same median error */
+    const char *input;             /* the missing one that most often widens it most, or NULL */
+    size_t input_count;            /* how often */
+};
+
+/* By index; false past the last one. */
+RLHFSIM_API bool rlhfsim_validation_range(const struct rlhfsim_validation *validation, size_t index,
+                                          struct rlhfsim_validation_range *range);
+
 /* Why rows were skipped, and how many for each reason; false past the last one. */
 RLHFSIM_API bool rlhfsim_validation_skipped(const struct rlhfsim_validation *validation,
                                             size_t index, const char **reason, size_t *count);
 
 /* {"overall": E, "sources": {name: E}, "metrics": {name: E}} with a line end, and where there are
- * scaling curves "scaling": {"strong": S, "weak": S}; release with free(). NULL without memory. */
+ * scaling curves "scaling": {"strong": S, "weak": S}, where there are ranges "ranges": {name: R};
+ * release with free(). NULL without memory. */
 RLHFSIM_API char *rlhfsim_validation_json(const struct rlhfsim_validation *validation);
 
 /* Writes validation.csv into the directory, which is made if it is missing; whole or not at all. */

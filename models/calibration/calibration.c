@@ -13,7 +13,7 @@
 static const struct calibration_kind *const kinds[] = {
     &calibration_kernels,     &calibration_training,   &calibration_collectives,
     &calibration_weight_sync, &calibration_generation, &calibration_memory,
-    &calibration_runs};
+    &calibration_runs,        &calibration_bands};
 
 const char *rlhfsim_calibration_kind(size_t index) {
     return index < sizeof kinds / sizeof *kinds ? kinds[index]->name : NULL;

@@ -53,6 +53,7 @@ extern const struct calibration_kind calibration_memory;
 extern const struct calibration_kind calibration_kernels;
 extern const struct calibration_kind calibration_training;
 extern const struct calibration_kind calibration_runs;
+extern const struct calibration_kind calibration_bands;
 extern const struct calibration_kind calibration_collectives;
 extern const struct calibration_kind calibration_weight_sync;
 extern const struct calibration_kind calibration_generation;

@@ -7,6 +7,7 @@
  * the part of its run.
  */
 
+#include "models/calibration/runs.h"
 #include "models/calibration/kind.h"
 #include "models/calibration/runs_fit.h"
 #include "models/validation/statistics.h"
@@ -176,15 +177,15 @@ static void put_file(struct work *work) {
 
 /* ---- the kind -------------------------------------------------------------------------------- */
 
-static enum rlhfsim_status count_skips(struct work *work, const struct run_table *table) {
-    for (const struct run_case *run = table->cases; run != NULL; run = run->next) {
-        const char *reason = run->reason;
-        if (reason == NULL && !run->exact)
+enum rlhfsim_status runs_count_skips(struct calibration_run *run, const struct run_table *table) {
+    for (const struct run_case *row = table->cases; row != NULL; row = row->next) {
+        const char *reason = row->reason;
+        if (reason == NULL && !row->exact)
             reason = "lengths or GPU are assumed";
         if (reason == NULL)
             continue;
-        const char *kept = base_arena_text(&work->run->calibration->arena, reason, strlen(reason));
-        if (kept == NULL || !calibration_count_skip(work->run->calibration, kept))
+        const char *kept = base_arena_text(&run->calibration->arena, reason, strlen(reason));
+        if (kept == NULL || !calibration_count_skip(run->calibration, kept))
             return RLHFSIM_NO_MEMORY;
     }
     return RLHFSIM_OK;
@@ -213,7 +214,7 @@ static enum rlhfsim_status run_runs(struct calibration_run *run) {
         run_table_read(run->catalog, run->paths[0], run->diagnostics, &table);
     bool read = status == RLHFSIM_OK;
     if (read)
-        status = count_skips(work, &table);
+        status = runs_count_skips(run, &table);
     if (status == RLHFSIM_OK)
         status = runs_fit_make(run->catalog, &table, run->diagnostics, &work->fit);
     if (status == RLHFSIM_OK && work->fit.point_count < runs_coefficient_count())

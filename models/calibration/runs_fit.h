@@ -55,6 +55,9 @@ void runs_fit_release(struct runs_fit *fit);
 /* From the present values, at most so many steps (runs_solve.c). */
 enum rlhfsim_status runs_fit_solve(struct runs_fit *fit, int steps);
 
+/* Residuals with the present values, and their derivatives, which the next needs. */
+enum rlhfsim_status runs_fit_slopes(struct runs_fit *fit);
+
 /* Values without the runs of a source, from those of the fit to all, and residuals of all runs. */
 enum rlhfsim_status runs_fit_leave_out(struct runs_fit *fit, const char *source);
 

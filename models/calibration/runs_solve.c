@@ -69,6 +69,11 @@ static enum rlhfsim_status differentiate(struct runs_fit *fit) {
     return status;
 }
 
+enum rlhfsim_status runs_fit_slopes(struct runs_fit *fit) {
+    enum rlhfsim_status status = runs_fit_residuals(fit);
+    return status == RLHFSIM_OK ? differentiate(fit) : status;
+}
+
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 struct normal {

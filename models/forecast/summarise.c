@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/forecast/summarise.h"
+#include "models/forecast/band.h"
 #include "models/forecast/footprint.h"
 #include "models/forecast/plan_storage.h"
 
 #include "models/scenario/placement.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void forecast_ledger(const struct forecast_plan *plan, const struct forecast_measures *measures,
@@ -113,6 +115,14 @@ FIGURE(total_usd, ledger->total_usd)
 FIGURE(formula_usd, ledger->formula_usd)
 FIGURE(item_usd, ledger->items[i].amount_usd)
 
+FIGURE(update_s,
+       (m->phase_s[ALGORITHM_PHASE_ACTOR_UPDATE] + m->phase_s[ALGORITHM_PHASE_CRITIC_UPDATE]) /
+           (double)m->steps)
+FIGURE(logprob_s,
+       (m->phase_s[ALGORITHM_PHASE_ACTOR_LOGPROB] + m->phase_s[ALGORITHM_PHASE_REFERENCE_LOGPROB] +
+        m->phase_s[ALGORITHM_PHASE_VALUES]) /
+           (double)m->steps)
+
 static void fill_time(const struct figure_context *context, struct rlhfsim_summary *summary) {
     summary->time.total_s = figure(context, total_s, 0);
     summary->time.step_s = figure(context, step_s, 0);
@@ -129,6 +139,24 @@ static void fill_time(const struct figure_context *context, struct rlhfsim_summa
     if (pretraining_flops(context) > 0.0)
         summary->compute.pretraining_fraction = figure(context, pretraining_fraction, 0);
     summary->events = (int64_t)context->measures[context->shown].events;
+}
+
+/* A step's error is that of all its steps: what is off is off in each. */
+static void fill_band(const struct figure_context *context, struct rlhfsim_summary *summary) {
+    const struct scenario_band *bands = context->plan->scenario->bands;
+    const struct scenario_band *step = &bands[SCENARIO_BAND_STEP];
+    struct results_figure update = figure(context, update_s, 0);
+    struct results_figure logprob = figure(context, logprob_s, 0);
+    summary->band.expected_total_s = forecast_band_of(&summary->time.total_s, step);
+    summary->band.expected_step_s = forecast_band_of(&summary->time.step_s, step);
+    summary->band.expected_rollout_s = forecast_band_of(
+        &summary->time.phases_s[ALGORITHM_PHASE_ROLLOUT], &bands[SCENARIO_BAND_ROLLOUT]);
+    summary->band.expected_update_s = forecast_band_of(&update, &bands[SCENARIO_BAND_UPDATE]);
+    summary->band.expected_logprob_s = forecast_band_of(&logprob, &bands[SCENARIO_BAND_LOGPROB]);
+    (void)snprintf(summary->band.basis, sizeof summary->band.basis, "unvalidated");
+    if (step->figures > 0)
+        (void)snprintf(summary->band.basis, sizeof summary->band.basis,
+                       "%d measured steps of %d sources", step->figures, step->sources);
 }
 
 static void fill_rates(const struct figure_context *context, struct rlhfsim_summary *summary) {
@@ -186,6 +214,7 @@ enum rlhfsim_status forecast_summarise(const struct forecast_plan *plan,
         forecast_ledger(plan, &measures[r], &ledgers[r]);
     struct figure_context context = {plan, measures, ledgers, replicates, shown, values};
     fill_time(&context, summary);
+    fill_band(&context, summary);
     fill_rates(&context, summary);
     fill_placement(&context, summary);
     fill_cost(&context, summary);

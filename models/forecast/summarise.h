@@ -15,9 +15,9 @@
 void forecast_ledger(const struct forecast_plan *plan, const struct forecast_measures *measures,
                      struct cost_ledger *ledger);
 
-/* Fills time, throughput, rollout, cost, gpu_hours, idle_fraction, critical_path and events from
- * `replicates` (at least 1) simulations; `shown` is the one that the files show. RLHFSIM_NO_MEMORY
- * or RLHFSIM_OK. */
+/* Fills time, band, throughput, rollout, cost, gpu_hours, idle_fraction, critical_path and events
+ * from `replicates` (at least 1) simulations; `shown` is the one that the files show.
+ * RLHFSIM_NO_MEMORY or RLHFSIM_OK. */
 enum rlhfsim_status forecast_summarise(const struct forecast_plan *plan,
                                        const struct forecast_measures *measures, size_t replicates,
                                        size_t shown, struct rlhfsim_summary *summary);

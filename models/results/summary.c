@@ -319,6 +319,12 @@ static const struct row rows[] = {
     LIST(CRITICAL_PATH, critical_path_list),
     COUNT(events),
     TEXT(calibration),
+    FIGURE(band.expected_total_s, "s"),
+    FIGURE(band.expected_step_s, "s"),
+    FIGURE(band.expected_rollout_s, "s"),
+    FIGURE(band.expected_update_s, "s"),
+    FIGURE(band.expected_logprob_s, "s"),
+    TEXT(band.basis),
     LIST(PROVENANCE_PATH, provenance_list),
 };
 #define ROW_COUNT_ALL (sizeof rows / sizeof rows[0])

@@ -62,6 +62,11 @@ struct rlhfsim_summary {
         struct results_figure total_s, step_s, phases_s[ALGORITHM_PHASE_COUNT];
         struct results_figure offload_s; /* of a step, because of offload; unknown without any */
     } time;
+    struct { /* where measured times are expected; see models/scenario/bands.h */
+        struct results_figure expected_total_s, expected_step_s, expected_rollout_s,
+            expected_update_s, expected_logprob_s;
+        char basis[64]; /* "49 figures of 6 sources", or "unvalidated" */
+    } band;
     struct {
         int64_t rollout, optimizer;
     } steps;

@@ -116,6 +116,14 @@ const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const
     return find_item(catalog, CATALOG_FABRICS, name);
 }
 
+const struct catalog_band *catalog_band(const struct catalog *catalog, const char *placement,
+                                        const char *metric, const char *left_out) {
+    char name[CATALOG_NAME_BYTES];
+    (void)snprintf(name, sizeof name, "%s/%s/%s", placement, metric, left_out);
+    const struct catalog_record *record = catalog_find_record(catalog, CATALOG_BANDS, name);
+    return record == NULL ? NULL : record->item;
+}
+
 const struct catalog_engine *catalog_engine(const struct catalog *catalog, const char *name) {
     return find_item(catalog, CATALOG_ENGINES, name);
 }

@@ -4,12 +4,12 @@
 
 /*
  * The catalogs: CSV files of one directory (gpus, nodes, models, prices, frameworks, engines,
- * fabrics, weight_sync, stores, aliases, attention, kernels, training, trainers, lengths), each row
- * with its source. Several directories may be loaded; a later row replaces an earlier one of its
- * name. A name that no row has exactly is looked for without regard to case, spaces, '-', '_' and
- * an owner in front, then among the aliases; prices are matched exactly. The nearest known name is
- * offered when there is no match. columns.c has the columns of each file; units of the files become
- * SI here.
+ * fabrics, weight_sync, stores, aliases, attention, kernels, training, trainers, lengths, memory,
+ * bands), each row with its source. Several directories may be loaded; a later row replaces an
+ * earlier one of its name. A name that no row has exactly is looked for without regard to case,
+ * spaces, '-', '_' and an owner in front, then among the aliases; prices are matched exactly. The
+ * nearest known name is offered when there is no match. columns.c has the columns of each file;
+ * units of the files become SI here.
  */
 
 #include "models/cost/ledger.h"
@@ -137,6 +137,14 @@ struct catalog_stated {
     double number; /* of a field that is one */
 };
 
+/* A row of bands.csv: quantiles of measured / forecast seconds of published runs. */
+struct catalog_band {
+    int figures, sources;
+    double p10, p50, p90; /* NAN: too few figures */
+    double median_error;  /* of |ln(measured / forecast)| */
+    int tried, inside;    /* figures held against the bands of the other sources */
+};
+
 struct catalog;
 
 /* NULL when memory is exhausted. */
@@ -159,6 +167,10 @@ const struct catalog_fabric *catalog_fabric(const struct catalog *catalog, const
  * there is no row for it. */
 struct training_attention_rates catalog_attention(const struct catalog *catalog, const char *gpu,
                                                   const char *kernel);
+/* The band of a placement and a metric (bands.h), made without the runs of one source; "" of all
+ * sources. */
+const struct catalog_band *catalog_band(const struct catalog *catalog, const char *placement,
+                                        const char *metric, const char *left_out);
 const struct catalog_engine *catalog_engine(const struct catalog *catalog, const char *name);
 const struct catalog_price *catalog_price(const struct catalog *catalog, const char *provider,
                                           const char *region, const char *item);
@@ -197,6 +209,7 @@ enum catalog_kind {
     CATALOG_LENGTHS,   /* published statistics, for people: no run reads them */
     CATALOG_MEMORY,    /* coefficients of memory, see training/memory.h */
     CATALOG_STATED,    /* what sources of published steps state beside their tables */
+    CATALOG_BANDS,     /* how far off forecasts of measured runs were, by placement */
     CATALOG_KIND_COUNT
 };
 

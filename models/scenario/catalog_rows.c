@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scenario/catalog_rows.h"
 
+#include "models/scenario/bands.h"
+
 #include "models/base/text.h"
 #include "models/llm/traits.h"
 
@@ -640,6 +642,33 @@ static bool fill_stated(const struct column_row *row, struct rlhfsim_diagnostics
     return blame_word(row, STATEMENT_VALUE, "value", "a whole number from 1 to 1e9", diagnostics);
 }
 
+/* A band that is none would be shown as one. */
+static bool fill_band(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics,
+                      void *item) {
+    const double *number = row->number;
+    struct catalog_band *band = item;
+    *band = (struct catalog_band){.figures = (int)number[BAND_FIGURES],
+                                  .sources = (int)number[BAND_SOURCES],
+                                  .p10 = number[BAND_P10],
+                                  .p50 = number[BAND_P50],
+                                  .p90 = number[BAND_P90],
+                                  .median_error = number[BAND_MEDIAN_ERROR],
+                                  .tried = (int)number[BAND_TRIED],
+                                  .inside = (int)number[BAND_INSIDE]};
+    if (!scenario_is_band_placement(row->text[BAND_PLACEMENT]))
+        return blame_word(row, BAND_PLACEMENT, "placement", "colocated, split or async",
+                          diagnostics);
+    if (scenario_band_find(row->text[BAND_METRIC]) == SCENARIO_BANDS)
+        return blame_word(row, BAND_METRIC, "metric", "step, rollout, update or logprob",
+                          diagnostics);
+    bool none = isnan(band->p10) && isnan(band->p50) && isnan(band->p90);
+    if (!none && !(band->p10 <= band->p50 && band->p50 <= band->p90))
+        return blame_word(row, BAND_P50, "p50", "p10, p50 and p90 in order, or none of them",
+                          diagnostics);
+    return band->inside <= band->tried ||
+           blame_word(row, BAND_INSIDE, "inside", "at most as many as tried", diagnostics);
+}
+
 struct row_type {
     size_t size, provenance;
     bool (*fill)(const struct column_row *row, struct rlhfsim_diagnostics *diagnostics, void *item);
@@ -665,6 +694,7 @@ static const struct row_type types[CATALOG_KIND_COUNT] = {
     [CATALOG_LENGTHS] = {sizeof(struct catalog_length), LENGTH_PROVENANCE, fill_length},
     [CATALOG_MEMORY] = {sizeof(struct training_memory_row), TRAINING_PROVENANCE, fill_memory},
     [CATALOG_STATED] = {sizeof(struct catalog_stated), STATEMENT_PROVENANCE, fill_stated},
+    [CATALOG_BANDS] = {sizeof(struct catalog_band), BAND_PROVENANCE, fill_band},
 };
 
 size_t catalog_row_size(enum catalog_kind kind) {
@@ -692,6 +722,9 @@ void catalog_row_name(enum catalog_kind kind, const struct column_row *row, char
         (void)snprintf(buffer, size, "%s/%s", row->text[LAW_GPU], row->text[LAW_KERNEL]);
     else if (kind == CATALOG_TRAINING || kind == CATALOG_TRAINERS || kind == CATALOG_MEMORY)
         (void)snprintf(buffer, size, "%s/%s", row->text[0], row->text[1]);
+    else if (kind == CATALOG_BANDS)
+        (void)snprintf(buffer, size, "%s/%s/%.80s", row->text[BAND_PLACEMENT],
+                       row->text[BAND_METRIC], row->text[BAND_LEFT_OUT]);
     else if (kind == CATALOG_ALIASES)
         catalog_alias_name((enum catalog_kind)row->number[ALIAS_KIND], row->text[ALIAS_ALIAS],
                            buffer, size);

@@ -286,6 +286,21 @@ static const struct column length_columns[LENGTH_COLUMNS] = {
     {"limit", NUMBER(0, LARGE), UNKNOWN, UNIT("tokens")},
     ORIGIN};
 
+/* Without quantiles: too few figures for a band. */
+static const struct column band_columns[BAND_COLUMNS] = {
+    {"placement", TEXT(15)},
+    {"metric", TEXT(15)},
+    {"left_out", .type = COLUMN_NOTE},
+    {"figures", INTEGER(0, 1e6)},
+    {"sources", INTEGER(0, 1e6)},
+    {"p10", ABOVE(0, LARGE), UNKNOWN},
+    {"p50", ABOVE(0, LARGE), UNKNOWN},
+    {"p90", ABOVE(0, LARGE), UNKNOWN},
+    {"median_error", NUMBER(0, LARGE), UNKNOWN},
+    {"tried", INTEGER(0, 1e6)},
+    {"inside", INTEGER(0, 1e6)},
+    ORIGIN};
+
 static const struct column alias_columns[ALIAS_COLUMNS] = {
     {"kind", .type = COLUMN_KIND}, {"alias", TEXT(95)}, {"name", TEXT(95)}, {"source", TEXT(1023)}};
 
@@ -339,6 +354,7 @@ static const struct kind_row kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_TRAINERS] = {"trainers.csv", "trainer", trainer_columns, TRAINER_COLUMNS},
     [CATALOG_MEMORY] = {"memory.csv", "coefficient", memory_columns, TRAINING_COLUMNS},
     [CATALOG_STATED] = {"stated.csv", "statement", statement_columns, STATEMENT_COLUMNS},
+    [CATALOG_BANDS] = {"bands.csv", "band", band_columns, BAND_COLUMNS},
 };
 
 static const char *const provenances[] = {"measured", "interpolated", "extrapolated", "assumed",

@@ -359,6 +359,24 @@ enum length_column {
     LENGTH_COLUMNS
 };
 
+enum band_column {
+    BAND_PLACEMENT,
+    BAND_METRIC,
+    BAND_LEFT_OUT,
+    BAND_FIGURES,
+    BAND_SOURCES,
+    BAND_P10,
+    BAND_P50,
+    BAND_P90,
+    BAND_MEDIAN_ERROR,
+    BAND_TRIED,
+    BAND_INSIDE,
+    BAND_PROVENANCE,
+    BAND_SOURCE,
+    BAND_NOTES,
+    BAND_COLUMNS
+};
+
 enum alias_column { ALIAS_KIND, ALIAS_ALIAS, ALIAS_NAME, ALIAS_SOURCE, ALIAS_COLUMNS };
 
 /* The columns of a file in the order of the enums above; `count` of them. */

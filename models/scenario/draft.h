@@ -53,6 +53,7 @@ void scenario_resolve_engine(struct scenario_draft *draft);    /* and its option
 void scenario_resolve_holding(struct scenario_draft *draft);   /* memory beside the trainer */
 void scenario_check_engine(struct scenario_draft *draft);      /* how replicas are cut */
 void scenario_resolve_placement(struct scenario_draft *draft); /* pools of GPUs */
+void scenario_resolve_bands(struct scenario_draft *draft);     /* of the model's own error */
 void scenario_check_turns(struct scenario_draft *draft);       /* and of tools */
 void scenario_check_layout(struct scenario_draft *draft); /* tp, dp, micro-batches on the GPUs */
 void scenario_check_known(struct scenario_draft *draft);  /* gaps of the rows that are used */

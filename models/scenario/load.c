@@ -96,7 +96,7 @@ static void resolve(struct scenario_draft *draft) {
         scenario_resolve_placement, scenario_resolve_holding,   scenario_check_engine,
         scenario_check_layout,      scenario_check_zones,       scenario_check_background,
         scenario_check_known,       scenario_check_use,         scenario_check_memory,
-        scenario_check_turns};
+        scenario_check_turns,       scenario_resolve_bands};
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         stages[i](draft);
 }

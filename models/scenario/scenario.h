@@ -14,6 +14,7 @@
 #include "models/generation/length_table.h"
 #include "models/generation/lengths.h"
 #include "models/generation/plan.h"
+#include "models/scenario/bands.h"
 #include "models/scenario/calibration.h"
 #include "models/scenario/catalog.h"
 
@@ -243,6 +244,8 @@ struct rlhfsim_scenario {
     char tags[256]; /* "team=rlhf;run=7", in the order written */
 
     struct scenario_calibration calibration; /* see scenario_factor */
+
+    struct scenario_band bands[SCENARIO_BANDS]; /* of the model's own error */
 
     /* Where figures come from: "measured", "interpolated", "extrapolated" or "assumed". */
     const char *kernels_provenance;

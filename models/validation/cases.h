@@ -18,6 +18,19 @@ struct validation_metric {
     bool is_flag;    /* 0 or 1: the error is the difference */
 };
 
+/* A range that a forecast gives beside its value. */
+struct validation_range {
+    const char *group; /* "complete colocated step", "incomplete ..."; NULL: none is asked for */
+    double low, high;  /* NAN: none is known */
+    const char *input; /* that widens it most; NULL: the model's own error alone */
+};
+
+#define VALIDATION_COMPLETE "complete"
+#define VALIDATION_INCOMPLETE "incomplete"
+
+/* P10 to P90 over the median size of a normal law: 2 x 1.2816 / 0.6745. */
+#define VALIDATION_WIDTH_OF_MEDIAN 3.800
+
 struct validation_case {
     const char *source, *name;
     const struct validation_metric *metric; /* NULL: the input row has no measured value */
@@ -26,6 +39,7 @@ struct validation_case {
     const char *provenance;        /* of the forecast: "measured", ... */
     const char *skipped;           /* the reason; NULL where it is compared */
     struct validation_scale scale; /* where it is on a scaling curve */
+    struct validation_range range; /* where the measured value is expected */
     double weight; /* in `overall` and `sources`; 0 counts as 1. Metrics count every case as one */
 };
 

@@ -85,6 +85,26 @@ static bool put_scaling(FILE *stream, const struct rlhfsim_validation *validatio
     return true;
 }
 
+static void put_ranges(FILE *stream, const struct rlhfsim_validation *validation) {
+    struct rlhfsim_validation_range range;
+    for (size_t i = 0; rlhfsim_validation_range(validation, i, &range); i++) {
+        fputs(i == 0 ? ",\n  \"ranges\": {\n    " : ",\n    ", stream);
+        put_text(stream, range.name);
+        fprintf(stream, ": {\"figures\": %zu, \"tried\": %zu, \"inside\": %zu", range.figures,
+                range.tried, range.inside);
+        put_number(stream, "median_width", range.median_width);
+        put_number(stream, "needed_width", range.needed_width);
+        fputs(", \"input\": ", stream);
+        if (range.input == NULL)
+            fputs("null", stream);
+        else
+            put_text(stream, range.input);
+        fprintf(stream, ", \"input_count\": %zu}", range.input_count);
+    }
+    if (rlhfsim_validation_range(validation, 0, &range))
+        fputs("\n  }", stream);
+}
+
 static bool put_all(FILE *stream, const struct rlhfsim_validation *validation) {
     struct rlhfsim_validation_errors overall;
     if (!rlhfsim_validation_overall(validation, &overall))
@@ -94,6 +114,7 @@ static bool put_all(FILE *stream, const struct rlhfsim_validation *validation) {
     bool good = put_set(stream, validation, "sources", rlhfsim_validation_source) &&
                 put_set(stream, validation, "metrics", rlhfsim_validation_metric) &&
                 put_scaling(stream, validation);
+    put_ranges(stream, validation);
     fputs("\n}\n", stream);
     return good;
 }
@@ -113,7 +134,26 @@ char *rlhfsim_validation_json(const struct rlhfsim_validation *validation) {
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static void put_row(struct results_csv *csv, const struct validation_case *c) {
+static void put_range(struct results_csv *csv, const struct validation_case *c) {
+    bool known = c->skipped == NULL && c->range.low > 0.0;
+    if (known) {
+        results_csv_number(csv, c->range.low);
+        results_csv_number(csv, c->range.high);
+    } else {
+        results_csv_text(csv, "");
+        results_csv_text(csv, "");
+    }
+    results_csv_text(csv, known && c->range.input != NULL ? c->range.input : "");
+}
+
+static bool has_ranges(const struct rlhfsim_validation *validation) {
+    bool found = false;
+    for (size_t i = 0; i < validation->count && !found; i++)
+        found = validation->cases[i].range.group != NULL;
+    return found;
+}
+
+static void put_row(struct results_csv *csv, const struct validation_case *c, bool ranges) {
     results_csv_text(csv, c->source);
     results_csv_text(csv, c->name);
     results_csv_text(csv, c->metric == NULL ? "" : c->metric->name);
@@ -131,14 +171,18 @@ static void put_row(struct results_csv *csv, const struct validation_case *c) {
             results_csv_text(csv, "");
         results_csv_text(csv, c->skipped);
     }
+    if (ranges)
+        put_range(csv, c);
     results_csv_end(csv);
 }
 
 static void put_table(struct results_output *output, const struct rlhfsim_validation *validation) {
     struct results_csv csv = {.output = output};
-    results_output_text(output, "source,case,metric,measured,forecast,error,provenance,skipped\n");
+    bool ranges = has_ranges(validation);
+    results_output_text(output, "source,case,metric,measured,forecast,error,provenance,skipped");
+    results_output_text(output, ranges ? ",low,high,widest_input\n" : "\n");
     for (size_t i = 0; i < validation->count; i++)
-        put_row(&csv, &validation->cases[i]);
+        put_row(&csv, &validation->cases[i], ranges);
 }
 
 /* Whose fault an errno is: memory, a name of the user's, or the machine's. */

@@ -315,8 +315,8 @@ static const struct {
     {"reference_model", yes, "log-probs of a reference are made", false},
     {"train_backend", backend, "nemo-rl: Megatron; others: FSDP", false},
     {"zero_stage", stage, "Megatron: the distributed optimizer; others: full shards", false},
-    {"train_tp", one, "not divided", false},
-    {"train_pp", one, "not divided", false},
+    {"train_tp", one, "Megatron: of the legal plans that fit the fastest; others: 1", false},
+    {"train_pp", one, "Megatron: of the legal plans that fit the fastest; others: 1", false},
     {"train_cp", context, "FSDP: Ulysses, at most 8,192 tokens of a sequence on a GPU", false},
     {"train_precision", bf16, "bf16", false},
     {"rollout_precision", bf16, "bf16", false},
@@ -354,7 +354,7 @@ static void assume(struct filling *filling, const char *column, const char *valu
     cell_at(filling, column)->text = value;
     if (complete->assumed_count < RUN_ASSUMPTIONS)
         complete->assumed[complete->assumed_count++] =
-            (struct run_assumption){column, value, why, !derived};
+            (struct run_assumption){column, value, why, !derived, false};
 }
 
 /* The cap of the response where it is one with the prompt. */
@@ -412,8 +412,11 @@ bool run_row_complete(struct base_arena *arena, const struct catalog *catalog,
 const char *run_assumptions_text(struct base_arena *arena, const struct run_complete *complete) {
     char joined[512] = "";
     size_t used = 0;
-    for (size_t i = 0; i < complete->assumed_count && used < sizeof joined; i++)
-        used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%s",
-                                 i == 0 ? "assumed: " : " ", complete->assumed[i].column);
+    for (size_t i = 0; i < complete->assumed_count && used < sizeof joined; i++) {
+        const struct run_assumption *assumed = &complete->assumed[i];
+        used += (size_t)snprintf(
+            joined + used, sizeof joined - used, "%s%s%s%s", i == 0 ? "assumed: " : " ",
+            assumed->column, assumed->searched ? "=" : "", assumed->searched ? assumed->value : "");
+    }
     return base_arena_text(arena, joined, strlen(joined));
 }

@@ -18,7 +18,8 @@ struct run_assumption {
     const char *column;
     const char *value;
     const char *why;
-    bool guess; /* not worked out from what the source prints */
+    bool guess;    /* not worked out from what the source prints */
+    bool searched; /* the best of several that were forecast */
 };
 
 /* A row with all columns that are read, completed. In the arena. */
@@ -40,7 +41,8 @@ bool run_row_complete(struct base_arena *arena, const struct catalog *catalog,
                       const struct csv_table *table, const struct csv_row *row,
                       const struct run_printed *printed, struct run_complete *complete);
 
-/* "assumed: gpu, packing"; "" where nothing was. In the arena; NULL without memory. */
+/* "assumed: gpu packing train_tp=4"; "" where nothing was; values of what was searched. In the
+ * arena; NULL without memory. */
 const char *run_assumptions_text(struct base_arena *arena, const struct run_complete *complete);
 
 /* The table of defaults: column and rule; false past the last one. */

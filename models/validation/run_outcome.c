@@ -129,6 +129,21 @@ static enum rlhfsim_status forecast_scenario(const struct rlhfsim_scenario *scen
     return status;
 }
 
+bool run_fits(const struct run_case *run, enum rlhfsim_status *status) {
+    struct rlhfsim_scenario *copy = malloc(sizeof *copy);
+    struct forecast_plan *plan = malloc(sizeof *plan);
+    bool fits = false;
+    *status = copy == NULL || plan == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
+    if (*status == RLHFSIM_OK) {
+        *copy = *run->scenario;
+        make_plan(copy, plan);
+        fits = forecast_plan_fits(plan);
+    }
+    free(plan);
+    free(copy);
+    return fits;
+}
+
 /* ---- a trainer alone ------------------------------------------------------------------------- */
 
 static enum rlhfsim_status forecast_trainer(const struct run_case *run,

@@ -42,6 +42,10 @@ enum rlhfsim_status run_forecast(const struct run_case *run,
                                  struct rlhfsim_diagnostics *diagnostics,
                                  struct run_outcome *outcome);
 
+/* Whether the memory of a whole run holds all of it, without a simulation. False without memory for
+ * its plan (*status). */
+bool run_fits(const struct run_case *run, enum rlhfsim_status *status);
+
 /* The figure, in its own unit; NAN with *reason (static text) where it is not forecast. */
 double run_figure_forecast(const struct run_case *run, const struct run_figure *figure,
                            const struct run_outcome *outcome, const char **reason);

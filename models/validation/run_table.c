@@ -3,6 +3,7 @@
 
 #include "models/base/text.h"
 #include "models/validation/memory_rows.h"
+#include "models/validation/run_plan.h"
 #include "models/validation/training_forecast.h"
 
 #include <math.h>
@@ -238,8 +239,10 @@ static enum rlhfsim_status make(struct reading *reading, struct run_case *run) {
     const char *algorithm = run_case_cell(run, "algorithm");
     if (is_trainer(algorithm))
         return make_trainer(reading, run);
-    if (is_rollout(algorithm))
-        return make_scenario(reading, run);
+    if (is_rollout(algorithm)) {
+        enum rlhfsim_status status = run_plan_assume(reading->catalog, reading->diagnostics, run);
+        return status == RLHFSIM_OK ? make_scenario(reading, run) : status;
+    }
     run->reason = reason(reading, "algorithm '%.60s' is not forecast", algorithm);
     return run->reason == NULL ? RLHFSIM_NO_MEMORY : RLHFSIM_OK;
 }

@@ -22,6 +22,8 @@ struct run_figure {
     const char *notes;
 };
 
+#define RUN_PLAN_CELLS 4
+
 struct run_case {
     struct run_case *next;
     const char *source, *name;
@@ -30,9 +32,10 @@ struct run_case {
     struct run_settings settings;      /* of a whole run */
     struct rlhfsim_scenario *scenario; /* NULL: none */
     struct training_row *trainer;      /* NULL: no trainer alone */
-    double peak_bytes;  /* of a trainer alone, as its source counts; NAN: not known */
-    bool exact;         /* no length was assumed: the run can tell coefficients */
-    const char *reason; /* why it cannot be forecast; NULL where it can */
+    double peak_bytes; /* of a trainer alone, as its source counts; NAN: not known */
+    bool exact;        /* no length was assumed: the run can tell coefficients */
+    const char *slowest_plan[RUN_PLAN_CELLS]; /* see run_plan.h; NULL: none was searched */
+    const char *reason;                       /* why it cannot be forecast; NULL where it can */
 };
 
 struct run_table {

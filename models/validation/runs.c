@@ -5,9 +5,10 @@
  * has a total weight of 1 in `overall` and in its source, whatever number of figures it has.
  */
 
-#include "models/validation/run_outcome.h"
+#include "models/validation/run_ranges.h"
 
 #include "models/results/output.h"
+#include "models/validation/run_bands.h"
 #include "models/validation/sync_rows.h"
 
 #include <errno.h>
@@ -92,30 +93,64 @@ static enum rlhfsim_status add_sync(const struct comparing *comparing,
     return status;
 }
 
+/* What a forecast of a run says. */
+struct said {
+    struct run_outcome outcome;
+    struct run_ranges ranges;
+};
+
+/* False without memory. */
+static bool add_range(struct validation_run *run, const struct run_case *published,
+                      const struct run_figure *figure, const struct said *said,
+                      struct validation_case *added) {
+    struct run_range range;
+    char group[96];
+    bool rate;
+    const char *placement = run_case_cell(published, "placement");
+    if (!scenario_is_band_placement(placement) ||
+        !run_range_of(run->catalog, published, figure, added->forecast, &said->ranges, &range))
+        return true;
+    (void)snprintf(group, sizeof group, "%s %s %s",
+                   said->ranges.incomplete ? VALIDATION_INCOMPLETE : VALIDATION_COMPLETE, placement,
+                   scenario_band_name(run_band_metric(figure->metric, &rate)));
+    added->range = (struct validation_range){keep(run, group), range.low, range.high, range.input};
+    return added->range.group != NULL;
+}
+
 static enum rlhfsim_status add_figure(struct validation_run *run, const struct run_case *published,
-                                      const struct run_figure *figure,
-                                      const struct run_outcome *outcome,
+                                      const struct run_figure *figure, const struct said *said,
                                       struct validation_case *added) {
     const char *reason = published->reason;
     added->metric = metric_of(run, figure->metric);
     added->measured = figure->value;
     added->skipped = NULL;
+    added->range = (struct validation_range){.group = NULL};
     if (added->metric == NULL)
         return RLHFSIM_NO_MEMORY;
     if (reason == NULL) {
-        added->forecast = run_figure_forecast(published, figure, outcome, &reason);
+        added->forecast = run_figure_forecast(published, figure, &said->outcome, &reason);
         reason = isnan(added->forecast) ? reason : NULL;
     }
+    if (reason == NULL && !add_range(run, published, figure, said, added))
+        return RLHFSIM_NO_MEMORY;
     added->skipped = reason == NULL ? NULL : keep(run, reason);
     if (reason != NULL && added->skipped == NULL)
         return RLHFSIM_NO_MEMORY;
     return validation_add(run->validation, added) ? RLHFSIM_OK : RLHFSIM_NO_MEMORY;
 }
 
+static enum rlhfsim_status forecast(struct validation_run *run, const struct run_case *published,
+                                    struct said *said) {
+    enum rlhfsim_status status = run_forecast(published, run->diagnostics, &said->outcome);
+    return status == RLHFSIM_OK
+               ? run_ranges_forecast(run->catalog, published, run->diagnostics, &said->ranges)
+               : status;
+}
+
 static enum rlhfsim_status add_run(const struct comparing *comparing,
                                    const struct run_case *published) {
     struct validation_run *run = comparing->run;
-    struct run_outcome outcome = {0};
+    struct said said = {.ranges = {.count = 0}};
     const struct sync *sync = strcmp(run_case_cell(published, "algorithm"), "weight_sync") == 0
                                   ? find_sync(comparing, published)
                                   : NULL;
@@ -133,10 +168,10 @@ static enum rlhfsim_status add_run(const struct comparing *comparing,
     if (sync != NULL)
         return add_sync(comparing, published, sync, &added);
     if (published->reason == NULL)
-        status = run_forecast(published, run->diagnostics, &outcome);
+        status = forecast(run, published, &said);
     for (const struct run_figure *figure = published->figures;
          figure != NULL && status == RLHFSIM_OK; figure = figure->next)
-        status = add_figure(run, published, figure, &outcome, &added);
+        status = add_figure(run, published, figure, &said, &added);
     return status;
 }
 

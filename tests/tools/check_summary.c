@@ -89,6 +89,12 @@ static const struct key {
     {"critical_path", PATH, FEASIBLE},
     {"events", COUNT, FEASIBLE},
     {"calibration", TEXT, OPTIONAL},
+    {"band.expected_total_s", FIGURE, OPTIONAL},
+    {"band.expected_step_s", FIGURE, OPTIONAL},
+    {"band.expected_rollout_s", FIGURE, OPTIONAL},
+    {"band.expected_update_s", FIGURE, OPTIONAL},
+    {"band.expected_logprob_s", FIGURE, OPTIONAL},
+    {"band.basis", TEXT, OPTIONAL},
     {"provenance", PROVENANCE, OPTIONAL},
 };
 

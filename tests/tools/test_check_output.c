@@ -54,7 +54,8 @@ static const char summary_json[] =
     " \"phase\": null, \"phase_share\": null, \"phase_shorter_fraction\": null},"
     " \"critical_path\": [{\"phase\": \"rollout\", \"share\": " FIGURE("0.625")
     "},{\"phase\": \"actor_update\", \"share\": " FIGURE("0.375")
-    "}],\"events\": 42, \"calibration\": null, \"provenance\": {\"cluster.gpu\": \"measured\"}}";
+    "}],\"events\": 42, \"calibration\": null, \"band\": {\"expected_total_s\": null, \"expected_step_s\": null, \"expected_rollout_s\": null, "
+    "\"expected_update_s\": null, \"expected_logprob_s\": null, \"basis\": null}, \"provenance\": {\"cluster.gpu\": \"measured\"}}";
 /* clang-format on */
 
 static const char phases_csv[] = "step,phase,start_s,end_s,busy_s,idle_s\n"
@@ -339,7 +340,8 @@ static const char infeasible_json[] =
     " \"pretraining_fraction\": null}, \"limit\": {\"resource\": null,"
     " \"gain_fraction\": null}, \"scaling\": {\"faster_fraction\": null, \"dearer_fraction\": null,"
     " \"phase\": null, \"phase_share\": null, \"phase_shorter_fraction\": null},"
-    " \"critical_path\": null, \"events\": null, \"calibration\": null,"
+    " \"critical_path\": null, \"events\": null, \"calibration\": null, \"band\": {\"expected_total_s\": null, \"expected_step_s\": null, \"expected_rollout_s\": null, "
+    "\"expected_update_s\": null, \"expected_logprob_s\": null, \"basis\": null},"
     " \"provenance\": {\"prices\": \"assumed\"}}";
 /* clang-format on */
 

@@ -58,7 +58,7 @@ expect_offered "" run a.yaml --seed ""
 expect_offered "training.packing= training.pp= training.precision= training.prefetch=" sweep a.yaml --vary training.p
 expect_offered "training.packing= training.pp= training.precision= training.prefetch=" run a.yaml --set training.p
 expect_offered "collectives generation kernels memory parameters runs training weight-sync" validate ""
-expect_offered "collectives generation kernels log memory runs training weight-sync" calibrate ""
+expect_offered "bands collectives generation kernels log memory runs training weight-sync" calibrate ""
 expect_offered "folder" merge ""
 
 finish

@@ -12,7 +12,7 @@ for phase in rollout transition reward actor_logprob reference_logprob values cr
     actor_update weight_sync checkpoint validation; do
     header+=",time.phases_s.$phase"
 done
-header+=",time.total_s,cost.total_usd,memory.peak_bytes,memory.fits,rollout.share_cut"
+header+=",time.total_s,cost.total_usd,memory.peak_bytes,memory.fits,rollout.share_cut,band.expected_step_s.p10,band.expected_step_s.p90"
 
 sweep() {
     rlhfsim sweep "$scenario" "${few[@]}" "$@"
@@ -169,7 +169,7 @@ fi
 sweep --vary training.zero_stage=3,0 --ignore-memory
 expect_status 0
 [[ $(cut -d, -f3 "$scratch/stdout" | tail -n +2 | xargs) == "ok ok" ]] || fail "not both are ok"
-[[ $(awk -F, 'NR > 1 && $17 > 0 { print $(NF - 1) }' "$scratch/stdout" | xargs) == "true false" ]] ||
+[[ $(awk -F, 'NR > 1 && $17 > 0 { print $(NF - 3) }' "$scratch/stdout" | xargs) == "true false" ]] ||
     fail "memory.fits or time.total_s is wrong"
 
 # A range of decimals has decimals; a text is written as it is written, whatever it begins with.

@@ -127,6 +127,12 @@ static void fill_full(struct rlhfsim_summary *summary) {
     summary->critical_path[1] =
         (struct results_path_share){ALGORITHM_PHASE_ACTOR_UPDATE, next_figure(&value)};
     summary->events = 123456789012;
+    summary->band.expected_total_s = next_figure(&value);
+    summary->band.expected_step_s = next_figure(&value);
+    summary->band.expected_rollout_s = next_figure(&value);
+    summary->band.expected_update_s = next_figure(&value);
+    summary->band.expected_logprob_s = next_figure(&value);
+    strcpy(summary->band.basis, "49 measured steps of 6 sources");
     results_summary_add_provenance(summary, "cluster.gpu", "measured");
     results_summary_add_provenance(summary, "prices", "assumed");
 }
@@ -237,6 +243,12 @@ static const char *const contract[] = {
     "critical_path.1.share",
     "events",
     "calibration",
+    "band.expected_total_s",
+    "band.expected_step_s",
+    "band.expected_rollout_s",
+    "band.expected_update_s",
+    "band.expected_logprob_s",
+    "band.basis",
     "provenance.cluster.gpu",
     "provenance.prices",
 };
@@ -431,9 +443,10 @@ START_TEST(text_is_stable_and_ordered) {
     static const char start[] = "{\n  \"name\": \"a \\\"quoted\\\" name, \xc3\xa9\",\n";
     ck_assert_int_eq(strncmp(text, start, strlen(start)), 0);
     static const char *const order[] = {
-        "\"name\"",      "\"time\"",          "\"steps\"",  "\"throughput\"",  "\"rollout\": {",
-        "\"staleness\"", "\"memory\"",        "\"cost\"",   "\"gpu_hours\"",   "\"idle_fraction\"",
-        "\"limit\"",     "\"critical_path\"", "\"events\"", "\"calibration\"", "\"provenance\""};
+        "\"name\"",       "\"time\"",          "\"steps\"",  "\"throughput\"",
+        "\"rollout\": {", "\"staleness\"",     "\"memory\"", "\"cost\"",
+        "\"gpu_hours\"",  "\"idle_fraction\"", "\"limit\"",  "\"critical_path\"",
+        "\"events\"",     "\"calibration\"",   "\"band\"",   "\"provenance\""};
     const char *place = text;
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         place = strstr(place, order[i]);

@@ -209,7 +209,7 @@ START_TEST(test_folder_without_files) {
         "mine: error: no catalog file here, expected gpus.csv, nodes.csv, models.csv, "
         "prices.csv, frameworks.csv, fabrics.csv, weight_sync.csv, engines.csv, "
         "stores.csv, aliases.csv, attention.csv, kernels.csv, training.csv, trainers.csv, "
-        "lengths.csv, memory.csv or stated.csv\n");
+        "lengths.csv, memory.csv, stated.csv or bands.csv\n");
 }
 END_TEST
 

@@ -38,12 +38,13 @@ static void teardown(void) {
 /* ---- anchors --------------------------------------------------------------------------------- */
 
 /* Median |error| of each source's runs when its coefficients were fitted, and what it may become.
+ * VERL-DOCS has a run without a plan: undivided, which does not fit its memory, it would be 0.342.
  */
 static const struct {
     const char *source;
     double median;
 } anchors[] = {{"NEMO-PERF", 0.046}, {"NEMO-BLOG", 0.106}, {"VERL-LOGS", 0.133},
-               {"AMD-VERL", 0.118},  {"EASYR1", 0.248},    {"VERL-DOCS", 0.342},
+               {"AMD-VERL", 0.118},  {"EASYR1", 0.248},    {"VERL-DOCS", 0.425},
                {"PRIMERL", 0.030},   {"CKPTENG", 0.003}};
 #define SLACK 0.02
 
