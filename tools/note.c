@@ -306,7 +306,8 @@ static bool sources_of(struct page *page, const struct rlhfsim_summary *summary,
 }
 
 static void sources_line(struct page *page, const struct rlhfsim_summary *summary) {
-    static const char *const kinds[] = {"assumed", "extrapolated", "interpolated", "measured"};
+    static const char *const kinds[] = {"unvalidated", "assumed", "extrapolated", "interpolated",
+                                        "measured"};
     bool any = false;
     page_label(page, "Sources");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

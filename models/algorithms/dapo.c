@@ -4,8 +4,11 @@
  * Decoupled clip and dynamic sampling policy optimisation (Yu et al., "DAPO", 2025): GRPO without a
  * KL term, which trains only on prompts whose answers are neither all right nor all wrong. Rollout
  * and reward are repeated with new prompts until there are enough of them; what is too much is
- * dropped (verl's recipe, dapo_ray_trainer.py @1dda039b9). With a chance q that a prompt is mixed,
- * G prompts a round and B wanted, the mean number of rounds is
+ * dropped (verl's recipe, dapo_ray_trainer.py @1dda039b9). So it is with NeMo-RL's cache, which
+ * keeps mixed prompts from round to round of a step and discards those beyond the batch (its metric
+ * dynamic_sampling_num_discarded_valid_samples). Left out: rounds that end, the rest aborted, as
+ * soon as enough prompts are answered (slime). With a chance q that a prompt is mixed, G prompts a
+ * round and B wanted, the mean number of rounds is
  *
  *     E[rounds] = sum over r >= 0 of P(Bin(r G, q) < B).
  */

@@ -40,7 +40,8 @@ struct rlhfsim_forecast {
 /* ---- what is known without a run ---------------------------------------------------------- */
 
 static const char *static_provenance(const char *word) {
-    static const char *const words[] = {"measured", "interpolated", "extrapolated", "assumed"};
+    static const char *const words[] = {"measured", "interpolated", "extrapolated", "assumed",
+                                        "unvalidated"};
     for (size_t i = 0; word != NULL && i < sizeof words / sizeof words[0]; i++)
         if (strcmp(word, words[i]) == 0)
             return words[i];
@@ -84,6 +85,9 @@ static void fill_provenance(struct rlhfsim_summary *summary,
         add_provenance(summary, "models.actor.lora_rank", "assumed");
     if (scenario->models[ALGORITHM_ROLE_CRITIC].lora_rank > 0)
         add_provenance(summary, "models.critic.lora_rank", "assumed");
+    /* No published run says how long a reward model's passes took. */
+    if (scenario->models[ALGORITHM_ROLE_REWARD].present)
+        add_provenance(summary, "models.reward", "unvalidated");
     fill_calibration(summary, &scenario->calibration);
 }
 

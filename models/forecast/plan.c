@@ -65,6 +65,13 @@ static unsigned trained_pools(const struct forecast_plan *plan) {
     return pools;
 }
 
+/* One step off the engine waits between its rounds for what rules say of the answers. */
+static bool engine_waits_for_rules(const struct forecast_plan *plan) {
+    return plan->scenario->placement.mode == SCENARIO_ONE_STEP_OFF &&
+           plan->scenario->algorithm.type->selection == ALGORITHM_SELECT_MIXED &&
+           !plan->present[ALGORITHM_ROLE_REWARD];
+}
+
 unsigned forecast_step_pools(const struct forecast_plan *plan, size_t step) {
     if (step == FORECAST_LOADING || step == FORECAST_SAVING)
         return (1u << plan->pool_count) - 1u;
@@ -77,9 +84,12 @@ unsigned forecast_step_pools(const struct forecast_plan *plan, size_t step) {
         return 1u << plan->engine_pool;
     case ALGORITHM_WORK_SYNC:
         return 1u << plan->role_pool[ALGORITHM_ROLE_ACTOR] | 1u << plan->engine_pool;
+    case ALGORITHM_WORK_SCORE:
+        if (engine_waits_for_rules(plan))
+            return 1u << plan->engine_pool;
+        break;
     case ALGORITHM_WORK_WAKE:
     case ALGORITHM_WORK_SLEEP:
-    case ALGORITHM_WORK_SCORE:
     case ALGORITHM_WORK_FORWARD:
     case ALGORITHM_WORK_UPDATE:
         break;

@@ -19,6 +19,11 @@
  * train(s) ; wait`, so that a step takes max(generation, training) + sync, and samples are one
  * version old.
  *
+ * Where only prompts with mixed answers are trained, a rollout and its rewards are repeated until
+ * there are enough of them. Passes over the samples come after the last round, and one step off so
+ * do the sync and the next rollout: rounds are part of the generation. Rewards by rules are then in
+ * the engine's lane, which waits for them (forecast_step_pools).
+ *
  * A phase is unfolded when it starts, so that memory is bounded by the phases under way. The phase
  * whose end lets another start is before it on the chain that leads to the end of the run: its
  * shares are the critical path.
@@ -86,6 +91,18 @@ static bool is_generated(const struct forecast_runner *runner,
            is_done(runner, flight, ALGORITHM_WORK_GREEDY);
 }
 
+/* Whether rounds of rollout and rewards decide which samples there are. */
+static bool has_rounds(const struct forecast_runner *runner) {
+    return runner->plan->scenario->algorithm.type->selection == ALGORITHM_SELECT_MIXED &&
+           runner->async == NULL;
+}
+
+/* Whether the samples that the step trains are there. */
+static bool is_sampled(const struct forecast_runner *runner, const struct forecast_flight *flight) {
+    return is_generated(runner, flight) &&
+           (!has_rounds(runner) || is_done(runner, flight, ALGORITHM_WORK_SCORE));
+}
+
 static bool is_complete(const struct forecast_runner *runner,
                         const struct forecast_flight *flight) {
     for (size_t i = first_phase(runner, flight); i < end_phase(runner, flight); i++)
@@ -120,17 +137,16 @@ static bool may_begin(struct forecast_runner *runner) {
     if (!is_one_off(runner))
         return !runner->flights[0].active;
     struct forecast_flight *before = step > 1 ? under_way(runner, step - 1) : NULL;
-    bool generated = last == NULL || is_generated(runner, last);
+    bool sampled = last == NULL || is_sampled(runner, last);
     bool synced = before == NULL || is_done(runner, before, ALGORITHM_WORK_SYNC);
-    return generated && synced && !flight_of(runner, step + 1)->active;
+    return sampled && synced && !flight_of(runner, step + 1)->active;
 }
 
 /* Whether rewards decide which of the step's samples are trained; those that an asynchronous step
  * takes are mixed already. */
 static bool selects(const struct forecast_runner *runner) {
-    enum algorithm_selection selection = runner->plan->scenario->algorithm.type->selection;
-    return selection == ALGORITHM_SELECT_BEST ||
-           (selection == ALGORITHM_SELECT_MIXED && runner->async == NULL);
+    return runner->plan->scenario->algorithm.type->selection == ALGORITHM_SELECT_BEST ||
+           has_rounds(runner);
 }
 
 /* Phases that this step has not: of later rounds; of the actor while the critic warms up, but for
@@ -173,6 +189,8 @@ static void begin_step(struct forecast_runner *runner, int64_t step) {
                                     &flight->samples);
         return;
     }
+    if (is_one_off(runner)) /* the place in the data set goes from step to step */
+        flight->samples.taken = flight_of(runner, step - 1)->samples.taken;
     forecast_samples_draw(runner->plan, runner->options->replicate, step, &flight->samples);
     runner_measure_generated(runner, flight);
     if (!selects(runner))
@@ -214,12 +232,20 @@ static bool turn_has_come(const struct forecast_runner *runner,
     return true;
 }
 
-static bool next_is_generated(struct forecast_runner *runner,
-                              const struct forecast_flight *flight) {
+static bool next_is_sampled(struct forecast_runner *runner, const struct forecast_flight *flight) {
     struct forecast_flight *next = under_way(runner, flight->step + 1);
     if (!is_one_off(runner) || flight->step == runner->options->steps)
         return true;
-    return next != NULL && is_generated(runner, next);
+    return next != NULL && is_sampled(runner, next);
+}
+
+/* Whether rewards go on beside the pools of a phase, so that their order does not tell. */
+static bool rewards_are_elsewhere(const struct forecast_plan *plan, size_t phase) {
+    unsigned pools = forecast_step_pools(plan, phase);
+    for (size_t i = plan->loop_first; i < plan->step_count; i++)
+        if (plan->steps[i].work == ALGORITHM_WORK_SCORE && forecast_step_pools(plan, i) & pools)
+            return false;
+    return true;
 }
 
 /* What a kind of work needs of its step. */
@@ -236,15 +262,17 @@ static bool inputs_are_there(struct forecast_runner *runner, const struct foreca
     case ALGORITHM_WORK_GREEDY:
     case ALGORITHM_WORK_WAKE:
         return true;
-    case ALGORITHM_WORK_SLEEP:
     case ALGORITHM_WORK_SCORE:
-    case ALGORITHM_WORK_FORWARD:
         return is_generated(runner, flight);
+    case ALGORITHM_WORK_SLEEP:
+    case ALGORITHM_WORK_FORWARD:
+        return rewards_are_elsewhere(runner->plan, phase) ? is_sampled(runner, flight)
+                                                          : is_generated(runner, flight);
     case ALGORITHM_WORK_UPDATE:
         return is_generated(runner, flight) && is_done(runner, flight, ALGORITHM_WORK_SCORE) &&
                is_done(runner, flight, ALGORITHM_WORK_FORWARD);
     case ALGORITHM_WORK_SYNC:
-        return is_done(runner, flight, ALGORITHM_WORK_UPDATE) && next_is_generated(runner, flight);
+        return is_done(runner, flight, ALGORITHM_WORK_UPDATE) && next_is_sampled(runner, flight);
     case ALGORITHM_WORK_VALIDATE:
         return is_done(runner, flight, ALGORITHM_WORK_UPDATE) &&
                is_done(runner, flight, ALGORITHM_WORK_SYNC);
@@ -263,14 +291,18 @@ static bool engine_yields(struct forecast_runner *runner, size_t phase) {
     return runner->async == NULL || !stops || forecast_async_yield(runner->async);
 }
 
+/* What goes on beside the training of the step before. */
+static bool makes_samples(const struct forecast_runner *runner, size_t phase) {
+    return is_work(runner->plan, phase, ALGORITHM_WORK_GENERATE) ||
+           is_work(runner->plan, phase, ALGORITHM_WORK_GREEDY) ||
+           (has_rounds(runner) && is_work(runner->plan, phase, ALGORITHM_WORK_SCORE));
+}
+
 static bool may_start(struct forecast_runner *runner, const struct forecast_flight *flight,
                       size_t phase) {
     unsigned pools = forecast_step_pools(runner->plan, phase);
-    bool generates = phase < runner->plan->step_count &&
-                     (runner->plan->steps[phase].work == ALGORITHM_WORK_GENERATE ||
-                      runner->plan->steps[phase].work == ALGORITHM_WORK_GREEDY);
     bool oldest = flight->step <= 1 || under_way(runner, flight->step - 1) == NULL;
-    return !(flight->started & bit(phase)) && (oldest || generates) &&
+    return !(flight->started & bit(phase)) && (oldest || makes_samples(runner, phase)) &&
            turn_has_come(runner, flight, phase, pools) && inputs_are_there(runner, flight, phase) &&
            engine_yields(runner, phase) && pools_are_free(runner, pools);
 }

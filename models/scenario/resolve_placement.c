@@ -57,6 +57,20 @@ static bool has_async_steps(struct scenario_draft *draft) {
     return false;
 }
 
+/* One step off, rounds of rollouts wait for rewards, which a busy trainer cannot give. */
+static bool has_judge(struct scenario_draft *draft) {
+    if (draft->scenario->placement.mode != SCENARIO_ONE_STEP_OFF ||
+        draft->scenario->algorithm.type->selection != ALGORITHM_SELECT_MIXED ||
+        scenario_written(draft, KEY_PLACEMENT_REWARD_GPUS) ||
+        !scenario_given(draft, scenario_model_key(ALGORITHM_ROLE_REWARD, SCENARIO_MODEL_MODEL)))
+        return true;
+    scenario_blame_key(draft, KEY_PLACEMENT_MODE,
+                       "placement.reward_gpus is required by %s with placement.mode one_step_off: "
+                       "its rounds wait for models.reward while the trainer is at work",
+                       draft->scenario->algorithm.type->name);
+    return false;
+}
+
 /* A pool for a model that the run has not. */
 static bool check_role(struct scenario_draft *draft, enum scenario_pool pool,
                        enum algorithm_role role) {
@@ -189,13 +203,6 @@ void scenario_resolve_placement(struct scenario_draft *draft) {
                        "colocated",
                        draft->values.at[KEY_PLACEMENT_MODE].text,
                        draft->scenario->algorithm.type->name);
-    else if (draft->scenario->placement.mode == SCENARIO_ONE_STEP_OFF &&
-             draft->scenario->algorithm.type->selection == ALGORITHM_SELECT_MIXED)
-        scenario_blame(
-            draft, KEY_PLACEMENT_MODE,
-            "placement.mode is %s, which %s with its rounds of rollouts is not simulated "
-            "with; expected colocated, split or async",
-            draft->values.at[KEY_PLACEMENT_MODE].text, draft->scenario->algorithm.type->name);
-    else if (has_async_steps(draft))
+    else if (has_async_steps(draft) && has_judge(draft))
         draft->placement_known = check_pools(draft);
 }

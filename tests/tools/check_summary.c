@@ -151,7 +151,8 @@ static void check_critical_path(struct check *check, const json_t *path) {
 }
 
 static void check_provenance(struct check *check, json_t *provenance) {
-    static const char *const words[] = {"measured", "interpolated", "extrapolated", "assumed"};
+    static const char *const words[] = {"measured", "interpolated", "extrapolated", "assumed",
+                                        "unvalidated"};
     const char *key;
     json_t *value;
     if (!json_is_object(provenance))

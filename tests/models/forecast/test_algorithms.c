@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define PROMPTS 16
 #define PROMPT_TOKENS 128
@@ -216,6 +217,21 @@ START_TEST(critic_warms_up) {
 }
 END_TEST
 
+/* Every algorithm that there is has a row, and so a scenario; DAPO's is counted below. */
+START_TEST(all_algorithms_are_counted) {
+    const struct algorithm_type *type;
+    for (size_t i = 0; (type = algorithm_at(i)) != NULL; i++) {
+        bool counted = strcmp(type->name, "dapo") == 0;
+        for (int c = 0; c < CASES && !counted; c++) {
+            struct rlhfsim_scenario *scenario = testing_scenario(cases[c].path, NULL);
+            counted = scenario->algorithm.type == type;
+            rlhfsim_scenario_free(scenario);
+        }
+        ck_assert_msg(counted, "%s is counted nowhere", type->name);
+    }
+}
+END_TEST
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* P(Bin(n, q) < b), term by term. */
@@ -291,6 +307,47 @@ START_TEST(rounds_have_a_closed_form) {
 }
 END_TEST
 
+/* DAPO: every round answers G prompts K times; the passes go over the samples that are kept, all of
+ * the wanted ones, as ten rounds are enough. */
+START_TEST(dapo_passes_by_hand) {
+    enum { G = PROMPTS, K = 4 };
+    static const char *const sets[] = {
+        "steps=2",
+        "algorithm.prompts_per_step=16",
+        "algorithm.generated_prompts=16",
+        "algorithm.samples_per_prompt=4",
+        "algorithm.minibatch_samples=16",
+        "algorithm.max_rounds=10",
+        "algorithm.pass_rate_mean=0.4",
+        "algorithm.pass_rate_concentration=2",
+        "training={tp: 1, zero_stage: 3, precision: bf16, microbatch_samples: 1, recompute: full}",
+        "rollout.prompt_tokens={law: fixed, mean: 128}",
+        "rollout.response_tokens={law: fixed, mean: 256}",
+        "rollout.max_new_tokens=256",
+        NULL};
+    static const struct counts counts = {
+        .path = "scenarios/dapo-qwen2.5-7b-16xh100.yaml", .actor_forward = 1, .rule = true};
+    struct rlhfsim_scenario *scenario = testing_scenario(counts.path, sets);
+    struct forecast_plan plan;
+    forecast_plan_make(scenario, &plan);
+    struct forecast_measures m = run(&plan, STEPS, 0);
+    double samples = (double)STEPS * PROMPTS * K;
+    double actor = sequence_flops(scenario, ALGORITHM_ROLE_ACTOR, LLM_HEAD_VOCABULARY);
+    double flops = m.rounds * rollout_flops(&plan, K) + 4.0 * samples * actor;
+    printf("%-60s %.6e FLOP, by hand %.6e, in %.0f rounds\n", counts.path, m.flops, flops,
+           m.rounds);
+    ck_assert_double_gt(m.rounds, STEPS); /* of 16 prompts some are all right or all wrong */
+    ck_assert_double_eq(m.exhausted, 0.0);
+    assert_phases(&counts, &m);
+    assert_relative(m.flops, flops, 1e-12);
+    assert_relative(m.training_flops, 3.0 * samples * actor, 1e-12);
+    ck_assert_double_eq(m.tokens, samples * (PROMPT_TOKENS + RESPONSE_TOKENS));
+    ck_assert_double_eq(m.responses, m.rounds * G * K);
+    ck_assert_double_eq(m.response_tokens, m.rounds * G * K * RESPONSE_TOKENS);
+    rlhfsim_scenario_free(scenario);
+}
+END_TEST
+
 static Suite *algorithms_suite(void) {
     Suite *suite = suite_create("forecast/algorithms");
     TCase *tcase = tcase_create("steps");
@@ -298,8 +355,10 @@ static Suite *algorithms_suite(void) {
     tcase_add_loop_test(tcase, passes_of_a_step_by_hand, 0, CASES);
     tcase_add_test(tcase, old_logprobs_may_be_skipped);
     tcase_add_test(tcase, critic_warms_up);
+    tcase_add_test(tcase, all_algorithms_are_counted);
     tcase_add_test(tcase, mixed_chance_of_uniform_pass_rates);
     tcase_add_test(tcase, rounds_have_a_closed_form);
+    tcase_add_test(tcase, dapo_passes_by_hand);
     suite_add_tcase(suite, tcase);
     return suite;
 }

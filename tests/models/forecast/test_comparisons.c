@@ -61,6 +61,30 @@ START_TEST(ppo_is_grpo_with_a_critic) {
 }
 END_TEST
 
+/* A forecast with a reward model says that no measured run has its time; one without has none. */
+START_TEST(reward_models_are_unvalidated) {
+    static const char *const files[] = {PPO, GRPO};
+    for (int i = 0; i < 2; i++) {
+        static const char *const sets[] = {"steps=1", NULL};
+        struct rlhfsim_scenario *scenario = testing_scenario(files[i], sets);
+        struct rlhfsim_diagnostics *diagnostics = rlhfsim_diagnostics_new();
+        struct rlhfsim_forecast_options options = {.replicates = 1, .skip_limit = true};
+        struct rlhfsim_forecast *forecast = NULL;
+        struct rlhfsim_value value;
+        ck_assert_int_eq(rlhfsim_forecast_run(scenario, &options, diagnostics, &forecast),
+                         RLHFSIM_OK);
+        const struct rlhfsim_summary *summary = rlhfsim_forecast_summary(forecast);
+        bool found = rlhfsim_summary_get(summary, "provenance.models.reward", &value);
+        ck_assert(found == (i == 0));
+        if (found)
+            ck_assert_str_eq(value.text, "unvalidated");
+        rlhfsim_forecast_free(forecast);
+        rlhfsim_diagnostics_free(diagnostics);
+        rlhfsim_scenario_free(scenario);
+    }
+}
+END_TEST
+
 /* With LoRA the actor is its own reference, adapters off: the same passes as of a second copy that
  * is on the GPUs, without its weights. */
 START_TEST(adapters_off_are_a_reference) {
@@ -117,6 +141,7 @@ static Suite *comparisons_suite(void) {
     TCase *tcase = tcase_create("comparisons");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, ppo_is_grpo_with_a_critic);
+    tcase_add_test(tcase, reward_models_are_unvalidated);
     tcase_add_test(tcase, adapters_off_are_a_reference);
     tcase_add_test(tcase, more_answers_have_a_knee);
     suite_add_tcase(suite, tcase);

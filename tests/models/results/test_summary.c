@@ -404,6 +404,23 @@ START_TEST(values_come_from_their_fields) {
 }
 END_TEST
 
+/* Figures of staleness have their unit in their name: versions, or shares of the samples. */
+START_TEST(staleness_has_its_unit) {
+    int found = 0;
+    for (size_t i = 0; i < CONTRACT_PATHS; i++) {
+        const char *path = contract[i], *name = strrchr(path, '.');
+        if (strstr(path, "stale") == NULL)
+            continue;
+        ck_assert_msg(name != NULL &&
+                          (strcmp(name, ".mean_versions") == 0 || strcmp(name, ".versions") == 0 ||
+                           strcmp(name, ".share") == 0),
+                      "%s", path);
+        found++;
+    }
+    ck_assert_int_gt(found, 0);
+}
+END_TEST
+
 /* A run that does not fit: memory stands, time, price and throughput are null, no key is missing.
  */
 START_TEST(infeasible_is_null_not_absent) {
@@ -477,6 +494,7 @@ static Suite *summary_suite(void) {
     tcase_add_test(paths, paths_are_the_contract);
     tcase_add_test(paths, unknown_paths_are_refused);
     tcase_add_test(paths, values_come_from_their_fields);
+    tcase_add_test(paths, staleness_has_its_unit);
     suite_add_tcase(suite, paths);
     TCase *json = tcase_create("json");
     tcase_add_test(json, json_agrees_with_paths);

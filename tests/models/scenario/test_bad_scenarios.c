@@ -506,6 +506,25 @@ START_TEST(test_bad_scenario) {
 END_TEST
 
 /* Key-value heads that are neither dealt out nor copied evenly: 12 heads and 4 of them over 6. */
+START_TEST(test_rounds_need_a_judge) {
+    const char *const sets[] = {
+        "algorithm={name: dapo, prompts_per_step: 8, samples_per_prompt: 4, "
+        "minibatch_samples: 32, pass_rate_mean: 0.5, "
+        "pass_rate_concentration: 2}",
+        "models={actor: {model: small}, reward: {model: small}}",
+        "placement={mode: one_step_off, train_gpus: 4}", NULL};
+    fixture_write("s.yaml", fixture_scenario);
+    ck_assert_int_eq(fixture_load(&fixture, sets), RLHFSIM_INVALID);
+    ck_assert_str_eq(fixture.errors,
+                     "--set:1:12: error: placement.weight_sync is required: how fast moves weights "
+                     "between pools is in no row of frameworks.csv; expected a row of "
+                     "weight_sync.csv, such as checkpoint-engine-broadcast\n"
+                     "--set:1:12: error: placement.reward_gpus is required by dapo with "
+                     "placement.mode one_step_off: its rounds wait for models.reward while the "
+                     "trainer is at work\n");
+}
+END_TEST
+
 START_TEST(test_key_value_heads) {
     const char *const sets[] = {"cluster.node=six",
                                 "models.actor.model=odd",
@@ -600,6 +619,7 @@ static Suite *bad_suite(void) {
     TCase *bad = tcase_create("bad");
     tcase_add_checked_fixture(bad, setup, teardown);
     tcase_add_loop_test(bad, test_bad_scenario, 0, sizeof cases / sizeof cases[0]);
+    tcase_add_test(bad, test_rounds_need_a_judge);
     tcase_add_test(bad, test_key_value_heads);
     tcase_add_test(bad, test_context_parallel_heads);
     tcase_add_test(bad, test_experts_over_ranks);

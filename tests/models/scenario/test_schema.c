@@ -104,6 +104,21 @@ START_TEST(test_choices) {
 }
 END_TEST
 
+/* What says how old samples may be says in what: versions, or verl's fraction of a version. */
+START_TEST(test_staleness_has_its_unit) {
+    int found = 0;
+    for (int key = 0; key < KEY_COUNT; key++) {
+        const char *path = scenario_schema_at((enum scenario_key)key)->path;
+        if (strstr(path, "stale") == NULL)
+            continue;
+        ck_assert_msg(strstr(path, "_versions") != NULL || strstr(path, "_fraction") != NULL, "%s",
+                      path);
+        found++;
+    }
+    ck_assert_int_gt(found, 0);
+}
+END_TEST
+
 START_TEST(test_model_keys) {
     for (int role = 0; role < ALGORITHM_ROLE_COUNT; role++) {
         static const char *const fields[] = {"model", "lora_rank", "lora_targets", "offload"};
@@ -166,6 +181,7 @@ static Suite *schema_suite(void) {
     tcase_add_test(cases, test_fields);
     tcase_add_test(cases, test_defaults_are_legal);
     tcase_add_test(cases, test_choices);
+    tcase_add_test(cases, test_staleness_has_its_unit);
     tcase_add_test(cases, test_model_keys);
     tcase_add_test(cases, test_sections);
     tcase_add_loop_test(cases, test_expectations, 0, sizeof expectations / sizeof expectations[0]);
