@@ -10,6 +10,7 @@
 #include "models/calibration/runs.h"
 #include "models/calibration/kind.h"
 #include "models/calibration/runs_fit.h"
+#include "models/validation/run_table.h"
 #include "models/validation/statistics.h"
 
 #include <math.h>

@@ -12,6 +12,7 @@
 
 #include "models/scenario/columns.h"
 #include "models/validation/run_outcome.h"
+#include "models/validation/run_table.h"
 
 struct runs_coefficient {
     enum framework_column column;

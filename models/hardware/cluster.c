@@ -20,6 +20,13 @@ double hardware_host_link(const struct hardware_cluster *cluster, int gpus) {
     return host > 0.0 && host / gpus < link ? host / gpus : link;
 }
 
+int hardware_domain_gpus(const struct hardware_cluster *cluster) {
+    int nodes = 1;
+    if (cluster->node.domain_gpus > cluster->node.gpus)
+        nodes = cluster->node.domain_gpus / cluster->node.gpus;
+    return nodes * cluster->gpus_per_node;
+}
+
 int hardware_cluster_gpus(const struct hardware_cluster *cluster) {
     CONTRACT(cluster->nodes >= 0 && cluster->gpus_per_node >= 0, "a count below 0");
     CONTRACT(cluster->gpus_per_node == 0 || cluster->nodes <= INT_MAX / cluster->gpus_per_node,

@@ -124,4 +124,7 @@ double hardware_host_link(const struct hardware_cluster *cluster, int gpus);
 
 int hardware_cluster_gpus(const struct hardware_cluster *cluster);
 
+/* GPUs in use of one NVLink domain. */
+int hardware_domain_gpus(const struct hardware_cluster *cluster);
+
 #endif

@@ -68,7 +68,7 @@ double network_lane_ring(const struct network_lane *lane) {
 
 struct network_lane network_lane_of(const struct hardware_cluster *cluster,
                                     struct network_group group) {
-    int used = network_domain_gpus(cluster);
+    int used = hardware_domain_gpus(cluster);
     int nodes = used / cluster->gpus_per_node; /* of a domain */
     int members = group.ranks < group.ranks_per_node ? group.ranks : group.ranks_per_node;
     double nic = cluster->node.network_bandwidth_bytes_per_s * nodes / used;

@@ -137,7 +137,7 @@ static uint32_t leaves_at(const struct group *group, int gpu, uint32_t target) {
 
 /* The member behind those that are in one domain with `member`. */
 static int domain_end(const struct group *group, int member) {
-    int domain = network_domain_gpus(group->cluster), in = gpu_of(group, member) / domain;
+    int domain = hardware_domain_gpus(group->cluster), in = gpu_of(group, member) / domain;
     int end = member + 1;
     while (end < group->ranks && gpu_of(group, end) / domain == in)
         end++;

@@ -20,13 +20,6 @@ static int greatest_common_divisor(int a, int b) {
     return a;
 }
 
-int network_domain_gpus(const struct hardware_cluster *cluster) {
-    int nodes = 1;
-    if (cluster->node.domain_gpus > cluster->node.gpus)
-        nodes = cluster->node.domain_gpus / cluster->node.gpus;
-    return nodes * cluster->gpus_per_node;
-}
-
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* How many of members [0, ranks) are in the domain of member `first`, from `first` on. */
@@ -55,7 +48,7 @@ static void cross_zones(const struct hardware_cluster *cluster, int stride,
 struct network_group network_group_strided(const struct hardware_cluster *cluster, int ranks,
                                            int stride) {
     CONTRACT(ranks >= 1 && stride >= 1 && cluster->gpus_per_node >= 1, "an empty group or node");
-    int domain = network_domain_gpus(cluster);
+    int domain = hardware_domain_gpus(cluster);
     int pattern = minimum(ranks, domain / greatest_common_divisor(domain, stride));
     long long last = (long long)(ranks - 1) * stride / domain;
     int last_first = (int)((last * domain + stride - 1) / stride);

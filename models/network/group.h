@@ -33,9 +33,6 @@ struct network_group {
     double zone_crossing, zone_apart; /* of sendings and pairs, over zones (zones.h) */
 };
 
-/* GPUs in use of one NVLink domain. */
-int network_domain_gpus(const struct hardware_cluster *cluster);
-
 /* A group of `ranks` (at least 1) whose members are `stride` GPU numbers apart from GPU 0 on, GPUs
  * packed domain by domain. Where domains hold unequal numbers of members, the fewest count: that
  * domain's NICs are the slowest link. */

@@ -30,6 +30,8 @@ const char *scenario_band_name(enum scenario_band_metric metric);
 /* SCENARIO_BANDS where there is none of that name. */
 enum scenario_band_metric scenario_band_find(const char *name);
 
+/* The placement of the table's rows: of a mode of scenario.h, and whether a name is one. */
+const char *scenario_band_placement(int mode);
 bool scenario_is_band_placement(const char *name);
 
 #endif

@@ -32,7 +32,7 @@ void scenario_check_background(struct scenario_draft *draft) {
         refuse(draft, "placement.mode async");
     if (stores && scenario->checkpoint.layout == SCENARIO_SAVE_GATHERED)
         refuse(draft, "checkpoint.layout gathered");
-    if (scenario->algorithm.type->has_rollout && replica > network_domain_gpus(&scenario->cluster))
+    if (scenario->algorithm.type->has_rollout && replica > hardware_domain_gpus(&scenario->cluster))
         refuse(draft, "a replica of the rollout engine (rollout.tp x pp) over several NVLink "
                       "domains");
 }

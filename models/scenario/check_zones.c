@@ -36,10 +36,10 @@ static bool check_nodes(struct scenario_draft *draft) {
                        cluster->nodes);
         return false;
     }
-    if (cluster->nodes / zones * cluster->gpus_per_node % network_domain_gpus(cluster) != 0) {
+    if (cluster->nodes / zones * cluster->gpus_per_node % hardware_domain_gpus(cluster) != 0) {
         scenario_blame(draft, KEY_CLUSTER_ZONES_COUNT,
                        "cluster.zones.count is %d, which cuts an NVLink domain of %d GPUs", zones,
-                       network_domain_gpus(cluster));
+                       hardware_domain_gpus(cluster));
         return false;
     }
     if (given(draft, KEY_CLUSTER_ZONES_BANDWIDTH))

@@ -2,39 +2,6 @@
 #include "models/scenario/draft.h"
 
 #include <math.h>
-#include <string.h>
-
-static const char *const metrics[SCENARIO_BANDS] = {
-    [SCENARIO_BAND_STEP] = "step",
-    [SCENARIO_BAND_ROLLOUT] = "rollout",
-    [SCENARIO_BAND_UPDATE] = "update",
-    [SCENARIO_BAND_LOGPROB] = "logprob",
-};
-
-static const char *const placements[] = {
-    [SCENARIO_COLOCATED] = "colocated",
-    [SCENARIO_SPLIT] = "split",
-    [SCENARIO_ONE_STEP_OFF] = "async",
-    [SCENARIO_ASYNC] = "async",
-};
-
-const char *scenario_band_name(enum scenario_band_metric metric) {
-    return metrics[metric];
-}
-
-enum scenario_band_metric scenario_band_find(const char *name) {
-    int metric = 0;
-    while (metric < SCENARIO_BANDS && strcmp(metrics[metric], name) != 0)
-        metric++;
-    return (enum scenario_band_metric)metric;
-}
-
-bool scenario_is_band_placement(const char *name) {
-    for (size_t i = 0; i < sizeof placements / sizeof *placements; i++)
-        if (strcmp(placements[i], name) == 0)
-            return true;
-    return false;
-}
 
 /* No published run learns from a data set. */
 void scenario_resolve_bands(struct scenario_draft *draft) {
@@ -43,7 +10,8 @@ void scenario_resolve_bands(struct scenario_draft *draft) {
         return;
     for (int metric = 0; metric < SCENARIO_BANDS; metric++) {
         const struct catalog_band *row =
-            catalog_band(draft->catalog, placements[scenario->placement.mode], metrics[metric], "");
+            catalog_band(draft->catalog, scenario_band_placement(scenario->placement.mode),
+                         scenario_band_name((enum scenario_band_metric)metric), "");
         if (row != NULL && !isnan(row->p10))
             scenario->bands[metric] =
                 (struct scenario_band){row->p10, row->p50, row->p90, row->figures, row->sources};

@@ -234,7 +234,7 @@ static int members_of(struct draft *draft, int ranks) {
     int nodes = isnan(draft->number[NODES]) ? 0 : (int)draft->number[NODES];
     if (is_cut_off(draft))
         draft->row.cluster.node.domain_gpus = 0;
-    int domain = network_domain_gpus(&draft->row.cluster);
+    int domain = hardware_domain_gpus(&draft->row.cluster);
     if (domains == 0 && domain > draft->row.cluster.node.gpus)
         domains = (ranks + domain - 1) / domain;
     if (domains == 0)
@@ -251,7 +251,7 @@ static const char *read_group(struct draft *draft) {
     if (ranks < 2)
         return "the number of GPUs is not stated";
     int members = members_of(draft, ranks);
-    if (members > network_domain_gpus(&row->cluster))
+    if (members > hardware_domain_gpus(&row->cluster))
         return "more GPUs than the nodes have";
     row->group = (struct network_group){.ranks = ranks, .ranks_per_node = members};
     return NULL;

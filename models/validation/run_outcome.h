@@ -22,7 +22,7 @@
  *     hours_total                  of the steps or samples that its notes give
  */
 
-#include "models/validation/run_table.h"
+#include "models/validation/run_case.h"
 
 struct run_outcome {
     double steps; /* simulated */

@@ -9,7 +9,7 @@
  * fits, the fastest of all. FSDP divides no layers.
  */
 
-#include "models/validation/run_table.h"
+#include "models/validation/run_case.h"
 
 /* Replaces the cells of the run, completed but without a scenario yet, by the best plan's and notes
  * the slowest. RLHFSIM_OK, RLHFSIM_NO_MEMORY or RLHFSIM_INTERNAL. */

@@ -18,40 +18,6 @@ struct reading {
     struct csv_table runs, figures;
 };
 
-/* ---- a run ----------------------------------------------------------------------------------- */
-
-const char *run_case_cell(const struct run_case *run, const char *column) {
-    return validation_cell(&run->complete.row, validation_column(&run->complete.table, column));
-}
-
-double run_case_number(const struct run_case *run, const char *column) {
-    double value;
-    bool good = base_number_read(run_case_cell(run, column), &value) == BASE_NUMBER_OK;
-    return good ? value : (double)NAN;
-}
-
-static const struct run_figure *find_figure(const struct run_figure *figures, const char *metric) {
-    while (figures != NULL && strcmp(figures->metric, metric) != 0)
-        figures = figures->next;
-    return figures;
-}
-
-bool run_case_has(const struct run_case *run, const char *metric) {
-    return find_figure(run->figures, metric) != NULL;
-}
-
-double run_case_figure(const struct run_case *run, const char *metric) {
-    const struct run_figure *found = find_figure(run->figures, metric);
-    return found == NULL ? (double)NAN : found->value;
-}
-
-bool run_case_assumes(const struct run_case *run, const char *column) {
-    for (size_t i = 0; i < run->complete.assumed_count; i++)
-        if (run->complete.assumed[i].guess && strcmp(run->complete.assumed[i].column, column) == 0)
-            return true;
-    return false;
-}
-
 /* ---- figures --------------------------------------------------------------------------------- */
 
 static enum rlhfsim_status read_figure(struct reading *reading, const struct csv_row *row,
@@ -89,8 +55,8 @@ static enum rlhfsim_status read_figures(struct reading *reading, struct run_case
 
 /* Tokens a second of all GPUs, where they count prompts and responses. */
 static double printed_rate(const struct run_figure *figures, double gpus) {
-    const struct run_figure *each = find_figure(figures, "tokens_per_s_per_gpu");
-    const struct run_figure *all = find_figure(figures, "tokens_per_s");
+    const struct run_figure *each = run_figure_find(figures, "tokens_per_s_per_gpu");
+    const struct run_figure *all = run_figure_find(figures, "tokens_per_s");
     const struct run_figure *rate = each != NULL ? each : all;
     if (rate == NULL || strstr(rate->notes, "prompt + response") == NULL)
         return (double)NAN;
@@ -334,28 +300,4 @@ void run_table_release(struct run_table *table) {
         rlhfsim_scenario_free(run->scenario);
     base_arena_release(&table->arena);
     *table = (struct run_table){.cases = NULL};
-}
-
-/* ---- as a file ------------------------------------------------------------------------------- */
-
-char *run_case_yaml(const struct run_case *run) {
-    char *text = NULL, *settings = run_settings_yaml(&run->settings);
-    size_t size = 0;
-    FILE *stream = settings == NULL ? NULL : open_memstream(&text, &size);
-    bool good = stream != NULL;
-    if (good) {
-        fprintf(stream, "# %s of %s\n", run->name, run->source);
-        for (size_t i = 0; i < run->complete.assumed_count; i++) {
-            const struct run_assumption *assumed = &run->complete.assumed[i];
-            fprintf(stream, "# assumed: %s %s (%s)\n", assumed->column, assumed->value,
-                    assumed->why);
-        }
-        fputs(settings, stream);
-        good = fclose(stream) == 0;
-    }
-    free(settings);
-    if (good)
-        return text;
-    free(text);
-    return NULL;
 }

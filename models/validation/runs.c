@@ -9,6 +9,7 @@
 
 #include "models/results/output.h"
 #include "models/validation/run_bands.h"
+#include "models/validation/run_table.h"
 #include "models/validation/sync_rows.h"
 
 #include <errno.h>

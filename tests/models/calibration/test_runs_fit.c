@@ -7,6 +7,7 @@
 
 #include "models/calibration/runs_fit.h"
 #include "models/scenario/catalog_load.h"
+#include "models/validation/run_table.h"
 #include "tests/testing.h"
 
 #include <string.h>

@@ -214,7 +214,7 @@ START_TEST(a_domain_of_several_nodes) {
     cluster.node.domain_gpus = 72;
     cluster.node.network_bandwidth_bytes_per_s = 200e9;
     cluster.nodes = 36;
-    ck_assert_int_eq(network_domain_gpus(&cluster), 72);
+    ck_assert_int_eq(hardware_domain_gpus(&cluster), 72);
     struct network_group rack = network_group_strided(&cluster, 72, 1);
     ck_assert(rack.ranks == 72 && rack.ranks_per_node == 72);
     assert_relative(network_ring_bandwidth(&cluster, rack), 200e9, 1e-12);
@@ -303,7 +303,7 @@ START_TEST(every_node_of_the_catalog_is_sane) {
         struct hardware_cluster cluster = cluster_of(&shipped, name);
         bool linked = cluster.gpu.scaleup_bandwidth_bytes_per_s > 0 && cluster.node.gpus > 1;
         for (int kind = 0; linked && kind < NETWORK_COLLECTIVE_COUNT; kind++) {
-            int ranks = kind == NETWORK_SEND_RECV ? 2 : network_domain_gpus(&cluster);
+            int ranks = kind == NETWORK_SEND_RECV ? 2 : hardware_domain_gpus(&cluster);
             struct network_group group = {.ranks = ranks, .ranks_per_node = ranks};
             double before = 0.0;
             for (double bytes = 1.0; bytes < 1e12; bytes *= 3.7) {

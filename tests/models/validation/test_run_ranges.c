@@ -9,6 +9,7 @@
 #include "models/scenario/catalog_load.h"
 #include "models/validation/run_plan.h"
 #include "models/validation/run_ranges.h"
+#include "models/validation/run_table.h"
 #include "tests/testing.h"
 
 #include <stdio.h>

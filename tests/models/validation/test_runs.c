@@ -7,6 +7,7 @@
 
 #include "models/scenario/catalog_load.h"
 #include "models/validation/run_outcome.h"
+#include "models/validation/run_table.h"
 #include "tests/testing.h"
 
 #include <rlhfsim/validation.h>
