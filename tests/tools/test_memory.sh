@@ -67,4 +67,16 @@ rlhfsim calibrate memory "$cases" --out "$scratch/none/memory.csv"
 expect_status 2
 expect_stderr "no peak to fit to in the files"
 
+# Optimizers on local disks: 12 bytes of each of the 6,738,415,616 parameters of the actor and the
+# 6,607,347,712 of the critic, there from the start, and once.
+rlhfsim run scenarios/ppo-llama2-7b-8xa100.yaml --set cluster.node=azure-ND96isr_H100_v5 \
+    --set prices.node_usd_per_hour=98 --set training.offload=optimizer \
+    --set training.offload_optimizer_to=nvme --set steps=2 --out "$scratch/disks" --quiet
+expect_status 0
+grep /nvme, "$scratch/disks/memory.csv" >"$scratch/disks.csv"
+diff - "$scratch/disks.csv" <<'END' || fail "memory.csv has other bytes on disks"
+0,node0/nvme,actor,optimizer,80860987392
+0,node0/nvme,critic,optimizer,79288172544
+END
+
 finish

@@ -117,7 +117,7 @@ START_TEST(disks_that_are_too_small) {
 END_TEST
 
 /* A 70B actor and critic trained on 16 GPUs whose hosts have 900 GiB each: their states, 1.66 TB,
- * do not fit there beside the frozen models; on disks they do, and check says so. */
+ * do not fit there beside the frozen models; on disks they do. */
 START_TEST(advised_where_hosts_are_full) {
     static const char *const sets[] = {
         NODE("900", "8000"),
