@@ -121,7 +121,7 @@ static enum sim_status segment_flush(struct forecast_lane *lane, sim_task_func *
         return status;
     sim_task_release(lane->runner->sim, barrier);
     lane->barrier = barrier;
-    lane->barrier_at += sim_time_from_s(slowest_s);
+    lane->barrier_at = sim_time_sum(lane->barrier_at, sim_time_from_s(slowest_s));
     return SIM_OK;
 }
 
