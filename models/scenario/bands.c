@@ -37,6 +37,6 @@ bool scenario_is_band_placement(const char *name) {
     return false;
 }
 
-const char *scenario_band_placement(int mode) {
+const char *scenario_band_placement(size_t mode) {
     return placements[mode];
 }

@@ -31,7 +31,7 @@ const char *scenario_band_name(enum scenario_band_metric metric);
 enum scenario_band_metric scenario_band_find(const char *name);
 
 /* The placement of the table's rows: of a mode of scenario.h, and whether a name is one. */
-const char *scenario_band_placement(int mode);
+const char *scenario_band_placement(size_t mode);
 bool scenario_is_band_placement(const char *name);
 
 #endif
