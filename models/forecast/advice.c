@@ -84,6 +84,17 @@ static bool offload_training(const struct forecast_plan *plan, int rung, char *s
     return write_word(settings, "training.offload", words[word]);
 }
 
+/* Everything that is trained back on the GPUs, where hosts or disks are what is full. */
+static bool bring_back(const struct forecast_plan *plan, int rung, char *settings) {
+    return rung == 0 && plan->scenario->training.offload != TRAINING_OFFLOAD_NONE &&
+           !forecast_uses_disks(plan) && write_word(settings, "training.offload", "none");
+}
+
+static bool optimizer_to_host(const struct forecast_plan *plan, int rung, char *settings) {
+    return rung == 0 && forecast_uses_disks(plan) &&
+           write_word(settings, "training.offload_optimizer_to", "host");
+}
+
 /* Optimizers from the host to the disks, where the node has some. */
 static bool optimizer_to_disk(const struct forecast_plan *plan, int rung, char *settings) {
     enum training_offload offload = plan->scenario->training.offload;
@@ -213,7 +224,9 @@ static const struct {
     {"more recomputation", recompute},
     {"a higher ZeRO stage", zero_stage},
     {"offload of what is trained", offload_training},
+    {"nothing trained offloaded", bring_back},
     {"offloaded optimizers on NVMe", optimizer_to_disk},
+    {"offloaded optimizers on the host", optimizer_to_host},
     {"offload of the reference", offload_reference},
     {"offload of the reward model", offload_reward},
     {"offload of activations", offload_activations},

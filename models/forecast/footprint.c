@@ -256,11 +256,16 @@ static void hold_at_rest(const struct forecast_plan *plan, size_t index,
             hold_static(plan, role, place.stage, role == working, state);
 }
 
+/* Whose weights a pass needs: a reference without any of its own is the actor, adapters off. */
+static int whose_weights(const struct forecast_plan *plan, enum algorithm_role role) {
+    return plan->resident[role] ? (int)role : ALGORITHM_ROLE_ACTOR;
+}
+
 static void hold_step(const struct forecast_plan *plan, size_t index, struct forecast_place place,
                       int64_t samples, struct forecast_memory_state *state) {
     const struct algorithm_step *step = &plan->steps[index];
     bool working = uses_trainer(plan, step) && plan->role_pool[step->role] == place.pool;
-    hold_at_rest(plan, index, place, working ? (int)step->role : -1, state);
+    hold_at_rest(plan, index, place, working ? whose_weights(plan, step->role) : -1, state);
     if (working)
         hold_working(plan, step, place.stage, samples, state);
     if (step->work == ALGORITHM_WORK_SYNC && plan->role_pool[ALGORITHM_ROLE_ACTOR] == place.pool)

@@ -454,8 +454,8 @@ static const struct scenario_schema_entry entries[KEY_COUNT] = {
     [KEY_TRAINING_OFFLOAD_OPTIMIZER_TO] =
         {"training.offload_optimizer_to",
          "where master weights and moments that are offloaded wait: in host memory, or on the "
-         "local NVMe disks of the node, from which a part at a time comes to the host to be "
-         "updated",
+         "local NVMe disks of the node, from which those of up to 1e9 parameters of a rank come to "
+         "the host to be updated, into buffers that stay",
          CHOICE(optimizer_tier_choices), .fallback = "host", FIELD(training.offload_optimizer_to)},
     [KEY_TRAINING_OFFLOAD_ACTIVATIONS] =
         {"training.offload_activations",

@@ -157,6 +157,21 @@ START_TEST(targets_of_adapters) {
 }
 END_TEST
 
+/* The actor with its adapters off is the reference: its weights, which are offloaded, are fetched
+ * for that pass as for its own. */
+START_TEST(adapters_off_need_the_weights) {
+    static const char *const sets[] = {"models={actor: {model: Qwen2.5-7B, lora_rank: 16}}",
+                                       "training.offload=parameters", NULL};
+    plan_with("scenarios/grpo-qwen2.5-7b-8xh100.yaml", sets);
+    double own = held(ALGORITHM_PHASE_ACTOR_LOGPROB, FORECAST_CATEGORY_WEIGHTS);
+    ck_assert_double_gt(own, 7615616512.0 * 2.0 / 8.0);
+    for (size_t i = 0; i < plan.step_count; i++)
+        if (plan.steps[i].phase == ALGORITHM_PHASE_REFERENCE_LOGPROB)
+            ck_assert_double_eq(plan.memory[i].gpu[ALGORITHM_ROLE_ACTOR][FORECAST_CATEGORY_WEIGHTS],
+                                own);
+}
+END_TEST
+
 /* Merged adapters are no work in passes without gradients: they then take what those of the model
  * without adapters take, but for the bytes of the adapters in each block's gather. */
 START_TEST(merged_adapters_cost_nothing) {
@@ -199,6 +214,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, mistakes_with_micro_batches);
     tcase_add_test(tests, fusion_is_the_frameworks_unless_said);
     tcase_add_test(tests, targets_of_adapters);
+    tcase_add_test(tests, adapters_off_need_the_weights);
     tcase_add_test(tests, merged_adapters_cost_nothing);
     tcase_add_test(tests, mistakes_with_adapters);
     suite_add_tcase(suite, tests);

@@ -107,6 +107,18 @@ static const struct {
     {"tensor parallelism of the engine", PPO, {"rollout.memory_fraction=0.17"}, "rollout.tp=2"},
     {"an 8-bit optimizer", DPO, {DPO_70B}, "training.optimizer=adam_8bit"},
     {"offloaded optimizers on NVMe", DPO, {DPO_70B}, "training.offload_optimizer_to=nvme"},
+    {"nothing trained offloaded",
+     DPO,
+     {"training.offload=optimizer", "cluster.node={like: aws-p4de.24xlarge, host_memory_gib: 64}",
+      "prices.node_usd_per_hour=27", "checkpoint.every_steps=0"},
+     "training.offload=none"},
+    {"offloaded optimizers on the host",
+     DPO,
+     {"training.offload=optimizer", "training.offload_optimizer_to=nvme",
+      "cluster.node={like: aws-p4de.24xlarge, nvme_gb: 50, nvme_read_gb_per_s: 10, "
+      "nvme_write_gb_per_s: 8}",
+      "prices.node_usd_per_hour=27", "checkpoint.every_steps=0"},
+     "training.offload_optimizer_to=host"},
 };
 
 /* Each kind is found where it helps, with its settings, and what it takes: the mildest value that
