@@ -8,6 +8,7 @@
  */
 
 #include "models/forecast/footprint.h"
+#include "models/forecast/microbatch.h"
 #include "models/forecast/variant.h"
 #include "models/forecast/verdict.h"
 
@@ -141,7 +142,10 @@ enum rlhfsim_status rlhfsim_search_max_microbatch(const struct rlhfsim_source *s
         const struct rlhfsim_scenario *scenario = variant->scenario;
         int64_t samples = scenario->algorithm.minibatch_samples / variant->plan.dp;
         int64_t longest = variant->plan.prompt_limit + variant->plan.response_limit;
-        int64_t all = samples * longest * scenario->algorithm.type->sequences_per_sample;
+        int64_t dp = variant->plan.dp; /* passes without gradients take all samples of a step */
+        int64_t step = (forecast_fullest_step(scenario) + dp - 1) / dp;
+        int64_t all = (samples > step ? samples : step) * longest *
+                      scenario->algorithm.type->sequences_per_sample;
         status = scenario->training.microbatch_tokens > 0
                      ? search_tokens(variant, longest, all, search)
                      : search_samples(variant, samples, search);

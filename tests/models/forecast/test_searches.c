@@ -161,6 +161,7 @@ static const struct {
     {PPO, {"training.recompute=none", "training.microbatch_samples=2"}},
     {PPO, {"training.offload=optimizer", "rollout.memory_fraction=0.8"}},
     {GRPO, {"training.logits=chunked"}},
+    {"scenarios/reinforce-plus-plus-qwen2.5-7b-8xh100.yaml", {"steps=4"}},
     {GRPO, {"rollout.tp=1", "rollout.memory_fraction=0.7"}},
     {PPO,
      {"placement={mode: split, train_gpus: 6, rollout_gpus: 2}", "rollout.weight_sync=verl-nccl",
@@ -214,6 +215,10 @@ START_TEST(largest_micro_batch) {
         if (fits(variant, settings))
             samples = n;
     }
+    /* Log-probs are made of all samples of a step at once. */
+    if (budget)
+        rank = variant->scenario->algorithm.prompts_per_step *
+               variant->scenario->algorithm.samples_per_prompt / variant->plan.dp;
     for (int64_t n = longest; budget && n <= rank * longest;
          n += n < search.tokens - 499 ? 499 : 1) {
         if (n > search.tokens + 1)
